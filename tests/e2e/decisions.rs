@@ -2,6 +2,7 @@
 //! a change of it reaches.
 
 mod contention;
+mod kinds;
 mod reaching;
 
 use serde_json::{Value, json};

@@ -21,7 +21,8 @@ use vault::{Row, Vault, hex};
 const ROWS_DAMAGED: usize = 3;
 
 /// Families whose rows belong to a scope: an audit names it, and the position in it.
-const OF_SCOPES: [Family; 18] = [
+const OF_SCOPES: [Family; 19] = [
+    Family::DeclaredRelation,
     Family::Evidence,
     Family::Anchor,
     Family::AnchorListed,

@@ -2,7 +2,7 @@
 //!
 //! Owns the loop between asking and fetching. The index is asked before the transaction begins, which
 //! does not live long enough to wait for many searches. What is read in it is a snapshot read, save
-//! for the mark and the job of a promotion and for heads and evidence of other scopes: what else must not change until
+//! for the mark and the job of a promotion and for heads, evidence and declared kinds of other scopes: what else must not change until
 //! the commit is in the commit's own conflict set.
 
 use sillok_core::chain::{Broken, StoredEvent};
@@ -34,6 +34,7 @@ use crate::protocol::{Protocol, Safeguard};
 mod anew;
 mod cited;
 mod decisions;
+mod declared;
 mod early;
 mod evidence;
 mod held;
@@ -47,6 +48,7 @@ pub(crate) use anew::embed_anew;
 use anew::{of_offer, of_space, thresholds};
 use cited::{forget, record, stands};
 pub(crate) use decisions::decision_elsewhere;
+pub(crate) use declared::declared_elsewhere;
 pub(crate) use early::{Early, early};
 pub(crate) use evidence::evidence_elsewhere;
 use held::held;
@@ -276,6 +278,7 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
             Need::Evidence(_) | Need::EvidenceElsewhere(..) | Need::Anchor(_) => {
                 self.of_evidence(need).await?;
             }
+            Need::DeclaredRelation(scope, name) => self.declared(scope, name).await?,
             Need::Commits(_) | Need::Neighbours(..) | Need::Claimants(..) | Need::Texts(_) => {
                 return Err(not_gathered());
             }

@@ -117,7 +117,8 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
         | Change::DecisionVersion(_)
         | Change::DecisionListed { .. }
         | Change::DecisionClaim { .. }
-        | Change::RelatedTo { .. } => decision::row_of(scope, change),
+        | Change::RelatedTo { .. }
+        | Change::RelationDeclared(_) => decision::row_of(scope, change),
         Change::Evidence(_) | Change::Anchor(_) | Change::AnchorListed { .. } => {
             evidence::row_of(scope, change)
         }

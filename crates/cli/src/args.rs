@@ -18,6 +18,7 @@ mod erase;
 mod evidence;
 mod graph;
 mod jobs;
+mod kinds;
 mod log;
 mod review;
 mod run;
@@ -40,6 +41,7 @@ pub use erase::Erase;
 pub use evidence::{EvidenceCommand, EvidenceList, EvidenceNamed, EvidenceSave, EvidenceText};
 pub use graph::{GraphCommand, GraphQuery};
 pub use jobs::{JobsCommand, JobsList};
+pub use kinds::{KindDeclare, KindList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
 pub use review::{Report, ReviewApprove, ReviewCommand, ReviewList, Undo};
 pub use run::{
@@ -325,7 +327,9 @@ mod tests {
         for wrong in [
             "sillok decision save x --title t --scope org/a --rank policy",
             "sillok decision save x --title t --scope org/a --domain Large",
-            "sillok decision save x --title t --scope org/a --relates LIKES=file:a",
+            "sillok decision save x --title t --scope org/a --relates _LIKES=file:a",
+            "sillok decision declare VALIDATES --scope org/a --reach both --meaning m",
+            "sillok decision declare CAUSES --scope org/a --reach sideways --meaning m",
             "sillok decision impact --scope org/a",
             "sillok decision impact --scope org/a --at src/a.rs",
             "sillok decision impact --scope org/a --at file:a --format svg",

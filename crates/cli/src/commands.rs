@@ -29,6 +29,7 @@ pub mod evidence;
 pub mod graph;
 pub mod impact;
 pub mod jobs;
+pub mod kinds;
 pub mod log;
 pub mod maintain;
 pub mod policy;
@@ -97,6 +98,7 @@ fn need(command: &Command) -> Need {
         | Command::Decision(
             DecisionCommand::Propose(_)
             | DecisionCommand::List(_)
+            | DecisionCommand::Kinds(_)
             | DecisionCommand::Show(_)
             | DecisionCommand::History(_)
             | DecisionCommand::Impact(_),
@@ -185,6 +187,11 @@ mod tests {
             ("sillok task list", Need::Read),
             ("sillok decision list", Need::Read),
             ("sillok decision impact --at file:a", Need::Read),
+            ("sillok decision kinds", Need::Read),
+            (
+                "sillok decision declare CAUSES --scope org/a --reach both --meaning m",
+                Need::Server,
+            ),
             ("sillok policy list", Need::Read),
             ("sillok evidence list", Need::Read),
             ("sillok anchor list --dropped", Need::Read),

@@ -6,9 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::NewAnchor;
-use crate::citation::Citation;
-use crate::decision::Rank;
-use crate::entry::{Claim, Detail, Embedding, Metadata};
+use crate::decision::{Rank, Reach, RelationName};
 use crate::erasure::{Erase, EraseMemory};
 use crate::evidence::NewEvidence;
 use crate::id::{AnchorId, Attempt, CommandId, DecisionId, EntryId, ReviewId, VerificationId};
@@ -27,6 +25,7 @@ use crate::verification::{NewVerification, Verification};
 mod answer;
 mod decision;
 mod digest;
+mod entry;
 mod since;
 mod size;
 mod vectors;
@@ -34,6 +33,7 @@ mod vectors;
 pub use answer::{Answer, AnswerBody, CommandRecord, ScopeRow};
 pub use decision::{DecisionRef, SaveDecision};
 pub use digest::Digest;
+pub use entry::{AmendEntry, Replacement, Supersede};
 
 /// A verification of a task, by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -208,6 +208,15 @@ pub enum Command {
     },
     /// Destroy what decisions, evidence and anchors of this scope say, for good.
     EraseMemory(Box<EraseMemory>),
+    /// Declare a kind of relation, for good, to this scope and all inside it.
+    DeclareRelation {
+        /// Its name.
+        name: RelationName,
+        /// Which way it carries a change.
+        reach: Reach,
+        /// What it means.
+        meaning: String,
+    },
 }
 
 /// An answer to a question.
@@ -221,55 +230,6 @@ pub struct AnswerReview {
     pub keep: Option<EntryId>,
     /// Why.
     pub reason: String,
-}
-
-/// A new version of an entry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AmendEntry {
-    /// The entry.
-    pub entry: EntryId,
-    /// The version that the caller has seen.
-    pub expected_version: u64,
-    /// The new text.
-    pub content: String,
-    /// Its typed part.
-    pub detail: Detail,
-    /// Free metadata.
-    pub metadata: Metadata,
-    /// What it claims, if it declares that.
-    pub claim: Option<Claim>,
-    /// Further sources.
-    pub citations: Vec<Citation>,
-    /// The vector of the text.
-    pub embedding: Option<Embedding>,
-    /// The verification that it rests on, where the level needs one.
-    pub verification: Option<VerificationRef>,
-}
-
-/// A replacement of one entry by another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Supersede {
-    /// The entry that is replaced.
-    pub old: EntryId,
-    /// The version of it that the caller has seen.
-    pub expected_version: u64,
-    /// What replaces it.
-    pub new: Replacement,
-    /// Why.
-    pub reason: String,
-    /// The commit that ended the old one, if there is a repository.
-    pub commit: Option<String>,
-    /// The verification that it rests on, where the level needs one.
-    pub verification: Option<VerificationRef>,
-}
-
-/// What replaces an entry.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Replacement {
-    /// An entry that exists.
-    Existing(EntryId),
-    /// A new entry, written in the same transaction. It is never merged.
-    New(Box<NewEntry>),
 }
 
 /// What a verification authorised, ready to be published in the target.
@@ -319,6 +279,8 @@ impl Command {
             Self::DeactivateDecision { .. } | Self::RestoreDecision { .. } => {
                 Access::Save(Rank::Normal)
             }
+            // It says how far a change reaches, as far as there are decisions in there.
+            Self::DeclareRelation { .. } => Access::Save(Rank::Lock),
             // What neither decides anything nor moves what is decided.
             Self::SaveEvidence(_) | Self::AddAnchors { .. } | Self::DropAnchor { .. } => {
                 Access::Save(Rank::Normal)
@@ -370,6 +332,7 @@ impl Command {
             Self::AddAnchors { .. } => "add_anchors",
             Self::DropAnchor { .. } => "drop_anchor",
             Self::EraseMemory(_) => "erase_memory",
+            Self::DeclareRelation { .. } => "declare_relation",
         }
     }
 

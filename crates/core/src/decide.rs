@@ -21,6 +21,7 @@ use crate::time::Timestamp;
 mod anchor;
 mod compare;
 mod decision;
+mod declared;
 mod entry;
 mod erase;
 mod evidence;
@@ -162,15 +163,10 @@ pub fn decide(
         } => reuse::report(&context, task, *entry, *outcome),
         Command::ResolveState {
             entry,
-            expected_version,
+            expected_version: seen,
             reason,
             verification,
-        } => retire::resolve(
-            &context,
-            (*entry, *expected_version),
-            reason,
-            verification.as_ref(),
-        ),
+        } => retire::resolve(&context, (*entry, *seen), reason, verification.as_ref()),
         Command::AnswerReview(answer) => review::answer(&context, answer),
         Command::UndoPromotion { promotion, reason } => undo::undo(&context, promotion, reason),
         Command::Retire { entries, why } => retire::retire(&context, entries, why),
@@ -184,7 +180,8 @@ pub fn decide(
         Command::RestoreEntry { entry, reason } => restore::restore(&context, *entry, reason),
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }
-        | Command::RestoreDecision { .. } => decision::decide(&context, &submission.command),
+        | Command::RestoreDecision { .. }
+        | Command::DeclareRelation { .. } => decision::decide(&context, &submission.command),
         Command::SaveEvidence(new) => evidence::save(&context, new),
         Command::AddAnchors { anchors } => anchor::add(&context, anchors),
         Command::DropAnchor { anchor, reason } => anchor::drop(&context, *anchor, reason),

@@ -14,14 +14,16 @@ use crate::secret::mask;
 use crate::time::Timestamp;
 
 mod domain;
+mod kind;
 mod proposal;
 mod rank;
 mod relation;
 
 pub use domain::{Domain, Phase};
+pub use kind::{DeclaredKind, DeclaredRelation, Reach, RelationKind, RelationName};
 pub use proposal::{Contradiction, Guard, Proposal, Proposed};
 pub use rank::Rank;
-pub use relation::{Edge, Node, Relation, RelationKind};
+pub use relation::{Edge, Node, Relation};
 
 /// What a caller says a decision is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,12 +60,12 @@ impl NewDecision {
         }
     }
 
-    /// Bytes of all its texts, places included.
+    /// Bytes of all its texts, places and names of declared relations included.
     #[must_use]
     pub fn text_bytes(&self) -> usize {
         let claim = self.claim.as_ref();
         let claim = claim.map_or(0, |claim| claim.key.len() + claim.value.len());
-        let relations = self.relations.iter().map(|one| one.to.text_bytes());
+        let relations = self.relations.iter().map(Relation::text_bytes);
         self.title.len() + self.content.len() + claim + relations.sum::<usize>()
     }
 }

@@ -10,7 +10,7 @@ mod kinds;
 use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
-use crate::decision::{Act, NewDecision, Rank};
+use crate::decision::{Act, NewDecision, Rank, Reach, RelationName};
 use crate::entry::{Binding, Claim, Detail, Embedding, Link, Metadata, Status, Table};
 use crate::erasure::ContentErased;
 use crate::fingerprint::ContentHash;
@@ -215,6 +215,15 @@ pub enum Body {
         anchor: AnchorId,
         /// Why.
         reason: String,
+    },
+    /// A kind of relation was declared, for good.
+    RelationDeclared {
+        /// Its name.
+        name: RelationName,
+        /// Which way it carries a change.
+        reach: Reach,
+        /// What it means, with secrets masked.
+        meaning: String,
     },
 }
 
@@ -432,4 +441,5 @@ kinds! {
     Self::EvidenceSaved(_) => EvidenceSaved = "EVIDENCE_SAVED";
     Self::AnchorAdded(_) => AnchorAdded = "ANCHOR_ADDED";
     Self::AnchorDropped { .. } => AnchorDropped = "ANCHOR_DROPPED";
+    Self::RelationDeclared { .. } => RelationDeclared = "RELATION_DECLARED";
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::citation::Excerpt;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::commit::{CommitName, Presence};
-use crate::decision::{DecisionHead, DecisionVersion};
+use crate::decision::{DecisionHead, DecisionVersion, DeclaredRelation, RelationName};
 use crate::dedup::compared_from;
 use crate::entry::{ClaimHash, Embedding, Head, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
@@ -34,12 +34,15 @@ use crate::verification::Verification;
 mod anchors;
 mod cited;
 mod decisions;
+mod declared;
 mod erasure;
 mod governed;
 mod promotion;
 mod record;
 
 pub(crate) use decisions::added_relations;
+pub use declared::declarers;
+pub(crate) use declared::nearest_declared;
 pub use record::{ChunkByte, RecordFact, Stretch};
 
 /// Live neighbours that are looked at before an episode is linked: so many that those of one task, which was verified
@@ -120,6 +123,9 @@ pub enum Need {
     EvidenceElsewhere(Scope, EvidenceId),
     /// An anchor of the scope. Goes into the state.
     Anchor(AnchorId),
+    /// What a scope has declared under a name of a relation. Of the command's own scope, it goes into the state. Of one around
+    /// it, it must not change before the command commits.
+    DeclaredRelation(Scope, RelationName),
 }
 
 /// The answers, for one command.
@@ -174,6 +180,8 @@ pub struct Facts {
     pub decision_seqs: BTreeMap<(DecisionId, u64), Option<Seq>>,
     /// Whether other scopes have evidence that was not erased.
     pub evidence_elsewhere: BTreeMap<(Scope, EvidenceId), bool>,
+    /// What other scopes have declared under names of relations.
+    pub declared: BTreeMap<(Scope, RelationName), Option<DeclaredRelation>>,
 }
 
 /// What an entry is searched by, in place of a vector of another space, or of none.
@@ -238,7 +246,8 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         Command::EraseMemory(order) => ask.erase_memory(order),
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }
-        | Command::RestoreDecision { .. } => ask.decision(&submission.command),
+        | Command::RestoreDecision { .. }
+        | Command::DeclareRelation { .. } => ask.decision(&submission.command),
         Command::AddAnchors { anchors } => ask.anchors(anchors),
         Command::DropAnchor { anchor, .. } => ask.anchor(*anchor),
         Command::OpenTask { .. }

@@ -7,7 +7,8 @@
 //! A change of X affects Y where X constrains, validates or applies to Y, and where Y depends on X. What applies to a file
 //! or a symbol is affected by it only where the walk starts there: a file that is merely reached ends its path, or else two
 //! decisions that speak of the same file would affect one another. What rests on evidence is affected by it where the walk
-//! starts there, and never affects it: no decision changes its evidence.
+//! starts there, and never affects it: no decision changes its evidence. Over a relation whose kind is declared, a change goes
+//! the ways that its declaration says.
 
 use serde::{Deserialize, Serialize};
 

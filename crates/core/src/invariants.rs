@@ -246,6 +246,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::PromotionUndone { .. } => governed::event_applies(state, body),
         Body::ContentErased(erased) => erasure::event_applies(state, erased),
         Body::DecisionSaved(saved) => decisions::event_applies(state, saved),
+        Body::RelationDeclared { name, .. } => decisions::declared_applies(state, *name),
         Body::EvidenceSaved(_) | Body::AnchorAdded(_) | Body::AnchorDropped { .. } => {
             evidence::event_applies(state, body)
         }

@@ -87,6 +87,8 @@ pub const DECISION_TEXTS_BYTES_MAX: usize = 88 << 10;
 pub const DOMAIN_BYTES_MAX: usize = 64;
 /// Bytes of a path, or of the name of a symbol, that a decision applies to.
 pub const PLACE_BYTES_MAX: usize = SHORT_TEXT_BYTES_MAX;
+/// Bytes of the name of a kind of relation that is declared.
+pub const RELATION_NAME_BYTES_MAX: usize = 32;
 /// Relations of one decision.
 pub const RELATIONS_MAX: usize = 64;
 /// Decisions that are told of which declare a key with another value.

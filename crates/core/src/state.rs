@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::anchor::Anchor;
 use crate::chain::Tip;
 use crate::command::ScopeRow;
-use crate::decision::DecisionHead;
+use crate::decision::{DecisionHead, DeclaredRelation, RelationName};
 use crate::entry::Head;
 use crate::facts::HashKey;
 use crate::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId, VerificationId};
@@ -27,6 +27,7 @@ use crate::token::{Token, TokenHash};
 mod apply;
 mod change;
 mod decisions;
+mod declared;
 mod erased;
 mod evidence;
 mod governed;
@@ -51,6 +52,8 @@ pub struct State {
     decisions: BTreeMap<DecisionId, Option<Arc<DecisionHead>>>,
     evidence: BTreeMap<EvidenceId, Option<KnownEvidence>>,
     anchors: BTreeMap<AnchorId, Option<Arc<Anchor>>>,
+    /// Kinds of relations that the scope has declared.
+    declared: BTreeMap<RelationName, Option<Arc<DeclaredRelation>>>,
     fresh: Vec<Arc<Fresh>>,
     promotions: Promotions,
     denials: Denials,
@@ -87,6 +90,7 @@ impl State {
             decisions: BTreeMap::new(),
             evidence: BTreeMap::new(),
             anchors: BTreeMap::new(),
+            declared: BTreeMap::new(),
             fresh: Vec::new(),
             promotions: Promotions::default(),
             denials: Denials::default(),
@@ -234,7 +238,8 @@ impl State {
     #[must_use]
     pub fn remembered(&self) -> usize {
         let governed = self.reports.len() + self.reviews.len() + self.promotions.len();
-        let decisions = self.decisions.len() + self.evidence.len() + self.anchors.len();
+        let decisions = self.decisions.len() + self.declared.len();
+        let decisions = decisions + self.evidence.len() + self.anchors.len();
         self.heads.len() + self.by_hash.len() + self.tokens.len() + governed + decisions
     }
 
@@ -271,6 +276,7 @@ impl State {
         self.decisions.clear();
         self.evidence.clear();
         self.anchors.clear();
+        self.declared.clear();
         self.fresh.clear();
         self.promotions = Promotions::default();
     }

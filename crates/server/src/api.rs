@@ -46,7 +46,8 @@ pub use cluster::{
 pub use cursor::Cursor;
 pub use decision::{
     DeactivateDecision, DecisionHead, DecisionHistoryQuery, DecisionQuery, DecisionSaved,
-    DecisionText, DecisionVersion, DecisionView, DecisionsQuery, Relation, RestoreDecision,
+    DecisionText, DecisionVersion, DecisionView, DecisionsQuery, DeclareRelation, DeclaredRelation,
+    KindName, Reaches, Relation, RelationDeclared, RelationKindsQuery, RestoreDecision,
     SaveDecision,
 };
 pub use entry::{

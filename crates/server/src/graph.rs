@@ -1,6 +1,7 @@
 //! From what was read to a graph that can be asked.
 //!
-//! Owns which name each part has there: those of [`GRAPH_SCHEMA`](crate::api::GRAPH_SCHEMA). Whatever is read is put in: what
+//! Owns which name each part has there: those of [`GRAPH_SCHEMA`](crate::api::GRAPH_SCHEMA), and those of declared kinds of
+//! relations. Whatever is read is put in: what
 //! the asker may see was decided before.
 
 use std::collections::BTreeMap;
@@ -154,7 +155,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use serde_json::{Map, Value, json};
-    use sillok_core::decision::{Rank, RelationKind};
+    use sillok_core::decision::{DeclaredKind, Rank, Reach, RelationKind};
     use sillok_core::id::{DecisionId, EntryId, EvidenceId};
     use sillok_core::scope::Scope;
     use sillok_graph::QueryLimits;
@@ -288,6 +289,25 @@ mod tests {
             kinds.insert(name);
         }
         assert_eq!(kinds.len(), GRAPH_SCHEMA.kinds.len());
+    }
+
+    #[test]
+    fn a_declared_kind_is_asked_for_by_its_name() {
+        let mut parts = parts();
+        let declared = DeclaredKind {
+            name: "EXPLAINS".parse().unwrap(),
+            reach: Reach::Both,
+        };
+        parts.edges.push(GraphEdge {
+            from: 1,
+            kind: GraphEdgeKind::Related(RelationKind::Declared(declared)),
+            to: 0,
+        });
+        let graph = build(parts).unwrap();
+        let asked =
+            "MATCH (d:Decision)-[r:EXPLAINS]->(e:Decision) RETURN d.title, type(r), e.title";
+        let said = json!(["decision 2", "EXPLAINS", "decision 1"]);
+        assert_eq!(json!(rows(&graph, asked)), json!([said]));
     }
 
     #[test]

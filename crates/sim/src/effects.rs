@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 150] = [
+pub const EXPECTED: [&str; 155] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -90,6 +90,7 @@ pub const EXPECTED: [&str; 150] = [
     "crashed before the sync",
     "decision and evidence erased",
     "decision hidden from a narrow token",
+    "decision reached by a declared kind",
     "decision reached from evidence",
     "disk failed",
     "doubled message recognised by the stream",
@@ -113,6 +114,8 @@ pub const EXPECTED: [&str; 150] = [
     "impact over a cycle",
     "index begun anew after damage",
     "index failed",
+    "kind of relation declared",
+    "kind of relation declared before",
     "loss of the stream noticed",
     "mailbox full",
     "maintenance met another run",
@@ -161,6 +164,8 @@ pub const EXPECTED: [&str; 150] = [
     "refused after the outcome was unknown",
     "refused because of a clock",
     "relation across scopes",
+    "relation of a declared kind",
+    "relation of an undeclared kind refused",
     "relation to a withdrawn decision refused",
     "repeat answered from its record",
     "reply overtaken by a later one",

@@ -15,6 +15,7 @@ pub mod decision;
 pub mod decision_claim;
 pub mod decision_listed;
 pub mod decision_version;
+pub mod declared_relation;
 pub mod event;
 pub mod evidence;
 pub mod fence;
@@ -160,6 +161,8 @@ families! {
     Anchor = b'A', anchor, "anchor";
     /// Anchors that were not dropped, in the order in which they load.
     AnchorListed = b'N', anchor_listed, "anchor listed";
+    /// Kinds of relations that were declared.
+    DeclaredRelation = b'K', declared_relation, "declared relation";
 }
 
 /// What a backup does with the rows of a family.
@@ -210,7 +213,8 @@ impl Family {
             | Self::Related
             | Self::Evidence
             | Self::Anchor
-            | Self::AnchorListed => InBackup::Folded,
+            | Self::AnchorListed
+            | Self::DeclaredRelation => InBackup::Folded,
             Self::Relay | Self::Attempt | Self::Lease | Self::Run => InBackup::LeftOut,
         }
     }

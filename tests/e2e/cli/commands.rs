@@ -56,6 +56,7 @@ async fn every_command_prints_one_json_document() {
     judging::undoing(&mut tour);
     judging::erasing(&mut tour);
     deciding::decisions(&mut tour);
+    deciding::kinds(&mut tour);
     keeping::originals(&mut tour);
     tokens(&mut tour);
     node(&mut tour);

@@ -76,6 +76,36 @@ pub(super) fn decisions(tour: &mut Tour) {
     graphs(tour);
 }
 
+/// A kind of relation that is declared for the project, and used below it.
+pub(super) fn kinds(tour: &mut Tour) {
+    let words = ["explains", "--scope", PROJECT, "--reach", "backward"];
+    let means = ["--meaning", "it says why the other is so"];
+    let declared = tour.json("decision declare", &[&words[..], &means].concat());
+    assert_eq!(declared["name"], "EXPLAINS");
+    let listed = tour.json("decision kinds", &["--scope", WORKTREE]);
+    let kind = &listed["items"][0];
+    assert_eq!(
+        [&kind["name"], &kind["reach"], &kind["scope"]],
+        ["EXPLAINS", "backward", PROJECT]
+    );
+    let words = ["Tabs are wide.", "--scope", PROJECT, "--title", "Tabs"];
+    let tabs = text(&tour.json("decision save", &words)["root"]);
+    let explains = format!("explains=decision:{PROJECT}#{tabs}");
+    let words = ["Eyes are old.", "--scope", WORKTREE, "--title", "Eyes"];
+    let why = ["--relates", &explains];
+    let eyes = text(&tour.json("decision save", &[&words[..], &why].concat())["root"]);
+    let words = [
+        "--scope",
+        WORKTREE,
+        "--at",
+        &format!("decision:{PROJECT}#{tabs}"),
+    ];
+    let impact = tour.json("decision impact", &words);
+    let affected = &impact["affected"][0];
+    assert_eq!(affected["node"], format!("decision:{WORKTREE}#{eyes}"));
+    assert_eq!(affected["path"][0]["kind"], "EXPLAINS");
+}
+
 /// What one file is decided by, and the names that such a question may use.
 fn graphs(tour: &mut Tour) {
     let asked = "MATCH (d:Decision)-[:APPLIES_TO]->(:File {path: $path}) RETURN d.title AS title";

@@ -163,6 +163,10 @@ fn every_line_of_the_tour_of_decisions_runs() {
             "restored from version 2".to_owned(),
         ),
         ("sillok graph query", "normal  Round once".to_owned()),
+        (
+            "sillok decision kinds",
+            "EXPLAINS  backward  org/acme/project/api".to_owned(),
+        ),
         ("sillok audit verify", "no difference".to_owned()),
     ] {
         let told = said_by(&said, command).unwrap_or_default();

@@ -21,7 +21,7 @@ pub(crate) struct Sample {
 
 /// The write routes, and whether each is for tasks alone. A route of the document that is missing
 /// here turns the tests red.
-pub(crate) const WRITES: [(&str, bool); 26] = [
+pub(crate) const WRITES: [(&str, bool); 27] = [
     ("/v1/tasks", true),
     ("/v1/tasks/stuck", true),
     ("/v1/tasks/unstick", true),
@@ -42,6 +42,7 @@ pub(crate) const WRITES: [(&str, bool); 26] = [
     ("/v1/decisions", false),
     ("/v1/decisions/deactivate", false),
     ("/v1/decisions/restore", false),
+    ("/v1/decisions/kinds", false),
     ("/v1/evidence", false),
     ("/v1/anchors", false),
     ("/v1/anchors/drop", false),
@@ -124,6 +125,10 @@ impl World {
             "/v1/promotions/undo" => self.undo_sample(&scope).await,
             "/v1/decisions" | "/v1/decisions/deactivate" | "/v1/decisions/restore" => {
                 self.decision_sample(route, &scope, "normal").await
+            }
+            "/v1/decisions/kinds" => {
+                let name = format!("KIND_{}", world::next());
+                json!({ "scope": scope, "name": name, "reach": "both", "meaning": phrase() })
             }
             "/v1/evidence" | "/v1/anchors" | "/v1/anchors/drop" => {
                 self.kept_sample(route, &scope).await

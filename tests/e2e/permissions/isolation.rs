@@ -45,6 +45,9 @@ impl Secret {
             "relations": [{ "kind": "APPLIES_TO", "to": "file:src/main.rs" }] });
         let decided = admin.post("/v1/decisions", &decided).await.ok();
         let decision = decided["root"].as_str().expect("a decision has a root");
+        let declared =
+            json!({ "scope": PROJECT, "name": "SECRETLY", "reach": "both", "meaning": text });
+        admin.post("/v1/decisions/kinds", &declared).await.ok();
         let kept = json!({ "scope": PROJECT, "title": text, "content": text });
         let kept = admin.post("/v1/evidence", &kept).await.ok();
         let evidence = kept["id"].as_str().expect("evidence has an id");
@@ -192,7 +195,7 @@ fn of_the_server() -> [(Route, Vec<(Value, Ends)>); 9] {
 }
 
 /// What asks for decisions, and for what they mean to others.
-fn of_decisions(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
+fn of_decisions(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 7] {
     let node = format!("decision:{PROJECT}#{}", secret.decision);
     let scopes = [secret.task.as_str(), WORKTREE, PROJECT];
     let forbidden = |fields: Value| -> Vec<(Value, Ends)> {
@@ -228,7 +231,8 @@ fn of_decisions(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
         proposed.push((related, Ends::NotFound));
     }
     [
-        (("get", "/v1/decisions"), listing),
+        (("get", "/v1/decisions"), listing.clone()),
+        (("get", "/v1/decisions/kinds"), listing),
         (("get", "/v1/decision"), named.clone()),
         (("get", "/v1/decision/history"), named),
         (("post", "/v1/impact"), reached.clone()),

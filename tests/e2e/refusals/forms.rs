@@ -308,6 +308,11 @@ async fn a_query_that_is_wrong_is_refused() {
             400,
             "invalid_argument",
         ),
+        (
+            format!("/v1/decisions/kinds?scope={PROJECT}&after=q1"),
+            400,
+            "invalid_argument",
+        ),
         ("/v1/nowhere".to_owned(), 404, "not_found"),
     ] {
         admin.get(&asked, &[]).await.refused(status, code);

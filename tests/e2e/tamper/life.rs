@@ -110,9 +110,14 @@ impl Life {
             .push(new.as_str().expect("it has an id").to_owned());
     }
 
-    /// Decisions with claims and relations, of which one was withdrawn.
+    /// Decisions with claims and relations, of kinds that were declared as well, of which one was withdrawn.
     async fn decide(&mut self, world: &World) {
         let admin = world.admin();
+        for (scope, name) in [(ORG, "EXPLAINS"), (PROJECT, "REPLACES"), (PROJECT, "TESTS")] {
+            let kind =
+                json!({ "scope": scope, "name": name, "reach": "backward", "meaning": phrase() });
+            admin.post("/v1/decisions/kinds", &kind).await.ok();
+        }
         let mut before: Vec<String> = Vec::new();
         for (scope, rank) in [
             (ORG, "policy"),
@@ -121,11 +126,10 @@ impl Life {
             (WORKTREE, "normal"),
         ] {
             let mut relations = vec![json!({ "kind": "APPLIES_TO", "to": "file:src/main.rs" })];
-            relations.extend(
-                before
-                    .last()
-                    .map(|node| json!({ "kind": "DEPENDS_ON", "to": node })),
-            );
+            for kind in ["DEPENDS_ON", "EXPLAINS"] {
+                let last = before.last();
+                relations.extend(last.map(|node| json!({ "kind": kind, "to": node })));
+            }
             let body = json!({ "scope": scope, "rank": rank, "title": phrase(), "content": phrase(),
                 "claim": { "key": "tampered", "value": rank }, "relations": relations });
             let root = admin.post("/v1/decisions", &body).await.ok()["root"].clone();
@@ -241,6 +245,7 @@ impl Life {
         }
         for scope in [ORG, PROJECT, WORKTREE] {
             seen.push(Value::Array(admin.all("/v1/decisions", scope).await));
+            seen.push(Value::Array(admin.all("/v1/decisions/kinds", scope).await));
             seen.push(Value::Array(admin.all("/v1/evidence", scope).await));
             seen.push(Value::Array(admin.all("/v1/anchors", scope).await));
             seen.push(admin.get("/v1/tokens", &[("scope", scope)]).await.ok());

@@ -28,11 +28,12 @@ use crate::rows::{self, Place};
 pub(crate) const SOURCES: [Family; 3] = [Family::Event, Family::Command, Family::Chunk];
 
 /// The families of the view whose keys begin with the scope, in the order of their letters.
-pub(crate) const VIEW: [Family; 14] = [
+pub(crate) const VIEW: [Family; 15] = [
     Family::Anchor,
     Family::DecisionClaim,
     Family::Decision,
     Family::Evidence,
+    Family::DeclaredRelation,
     Family::DecisionListed,
     Family::AnchorListed,
     Family::DecisionVersion,

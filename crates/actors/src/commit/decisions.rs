@@ -1,11 +1,11 @@
-//! Decisions and anchors in a commit: what they were decided from that lies in other scopes, and how their rows are
+//! Decisions, anchors and declared kinds in a commit: what they were decided from that lies in other scopes, and how their rows are
 //! written.
 //!
 //! Owns the planted bugs of writing them. What they may be related to, `core` knows.
 
 use std::collections::BTreeMap;
 
-use sillok_core::decision::DecisionHead;
+use sillok_core::decision::{DecisionHead, DeclaredRelation, RelationName};
 use sillok_core::facts::Facts;
 use sillok_core::id::{DecisionId, EvidenceId};
 use sillok_core::scope::Scope;
@@ -16,7 +16,7 @@ use sillok_store::{KeyRange, Store, Txn};
 use super::decided::Decided;
 use super::transaction::{begin, check_owner};
 use super::{Failure, Shared};
-use crate::facts::{decision_elsewhere, evidence_elsewhere};
+use crate::facts::{decision_elsewhere, declared_elsewhere, evidence_elsewhere};
 use crate::protocol::{Protocol, Safeguard};
 use crate::rows::{self, Place};
 
@@ -27,6 +27,8 @@ pub(super) struct Elsewhere {
     decisions: BTreeMap<(Scope, DecisionId), Option<DecisionHead>>,
     /// Whether evidence is there.
     evidence: BTreeMap<(Scope, EvidenceId), bool>,
+    /// What they have declared under names of relations.
+    declared: BTreeMap<(Scope, RelationName), Option<DeclaredRelation>>,
 }
 
 impl Elsewhere {
@@ -34,22 +36,28 @@ impl Elsewhere {
     pub(super) fn take(&mut self, facts: &mut Facts) {
         self.decisions.append(&mut facts.decisions_elsewhere);
         self.evidence.append(&mut facts.evidence_elsewhere);
+        self.declared.append(&mut facts.declared);
     }
 }
 
-/// Makes the commit conflict with any other write to the decisions and anchors that it changes.
+/// Makes the commit conflict with any other write to the decisions and anchors that it changes, and with any other
+/// declaration of the kinds that it declares.
 pub(super) fn conflict_on_heads(txn: &mut impl Txn, place: &Place, changes: &[Change]) {
     for change in changes {
         let key = match change {
             Change::Decision(head) => keys::decision::key(&place.key, head.root),
             Change::Anchor(anchor) => keys::anchor::key(&place.key, anchor.id),
+            Change::RelationDeclared(declared) => {
+                keys::declared_relation::key(&place.key, declared.name)
+            }
             _ => continue,
         };
         txn.conflict_on(&KeyRange::key(&key));
     }
 }
 
-/// After the chunks: the decisions and the evidence of other scopes that something leads to must be what was decided from.
+/// After the chunks: the decisions and the evidence of other scopes that something leads to, and what those have declared,
+/// must be what was decided from.
 pub(super) async fn look_again(txn: &mut impl Txn, decided: &Decided) -> Result<(), Failure> {
     for ((scope, root), seen) in &decided.elsewhere.decisions {
         let head = decision_elsewhere(txn, scope, *root).await;
@@ -60,6 +68,12 @@ pub(super) async fn look_again(txn: &mut impl Txn, decided: &Decided) -> Result<
     for ((scope, id), seen) in &decided.elsewhere.evidence {
         let is_there = evidence_elsewhere(txn, scope, *id).await;
         if is_there.map_err(|error| Failure::of(&error))? != *seen {
+            return Err(Failure::Again);
+        }
+    }
+    for ((scope, name), seen) in &decided.elsewhere.declared {
+        let declared = declared_elsewhere(txn, scope, *name).await;
+        if declared.map_err(|error| Failure::of(&error))? != *seen {
             return Err(Failure::Again);
         }
     }

@@ -189,7 +189,7 @@ impl<T: Txn> Gathering<'_, T> {
                 title,
             })?;
             self.places.insert(node, from);
-            let texts = relations.iter().map(|one| OWN_BYTES + one.to.text_bytes());
+            let texts = relations.iter().map(|one| OWN_BYTES + one.text_bytes());
             self.grow(texts.sum())?;
             if !relations.is_empty() {
                 declared.push((from, relations));

@@ -1,6 +1,6 @@
-//! Rows of decisions.
+//! Rows of decisions, and of the kinds of relations that a scope declares.
 //!
-//! Owns which row each change of a decision lies in. What a decision does not say any more has no row.
+//! Owns which row each change of them lies in. What a decision does not say any more has no row.
 
 use sillok_core::state::Change;
 use sillok_store::keys::decision_claim::ClaimKey;
@@ -9,7 +9,7 @@ use sillok_store::keys::{self, ScopeKey};
 
 use super::Row;
 
-/// The row that a change of a decision of this scope leads to.
+/// The row that a change of a decision, or a declaration, of this scope leads to.
 pub(super) fn row_of(scope: &ScopeKey, change: &Change) -> Row {
     match change {
         Change::Decision(head) => Row::holding(
@@ -47,6 +47,10 @@ pub(super) fn row_of(scope: &ScopeKey, change: &Change) -> Row {
                 value: standing.then(|| keys::related::encode(edge)),
             }
         }
+        Change::RelationDeclared(declared) => Row::holding(
+            keys::declared_relation::key(scope, declared.name),
+            keys::declared_relation::encode(declared),
+        ),
         _ => unreachable!("only changes of decisions come here"),
     }
 }

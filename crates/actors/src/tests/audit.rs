@@ -149,6 +149,7 @@ fn scope_of(key: &[u8]) -> Option<ScopeKey> {
         Family::Evidence,
         Family::Anchor,
         Family::AnchorListed,
+        Family::DeclaredRelation,
     ];
     let family = Family::of(key).unwrap();
     of_scope
@@ -468,7 +469,8 @@ fn an_unfinished_promotion_that_was_finished_is_found() {
 }
 
 /// The families that a rebuild writes.
-const VIEW: [Family; 19] = [
+const VIEW: [Family; 20] = [
+    Family::DeclaredRelation,
     Family::Evidence,
     Family::Anchor,
     Family::AnchorListed,

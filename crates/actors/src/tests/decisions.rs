@@ -3,6 +3,7 @@
 
 mod anchors;
 mod briefs;
+mod declared;
 mod erased;
 mod evidence;
 mod graphs;
@@ -19,5 +20,6 @@ mod resting;
 mod saving;
 mod stage;
 
+pub(super) use declared::{declare, kind};
 pub(super) use kept::{keep, original, point, points_to};
 pub(super) use stage::{claims, relates, save, says};

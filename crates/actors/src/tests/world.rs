@@ -8,7 +8,7 @@ use sillok_core::citation::Citation;
 use sillok_core::command::{
     AmendEntry, AnswerBody, AnswerReview, Command, CommandRecord, Replacement, Supersede,
 };
-use sillok_core::decision::{Node as Named, Rank, RelationKind};
+use sillok_core::decision::{Node as Named, Rank, Reach, RelationKind};
 use sillok_core::entry::{Binding, Claim, Detail, Embedding, Head, Metadata, Table};
 use sillok_core::id::{Attempt, DecisionId, EntryId, EvidenceId, TokenId, VerificationId};
 use sillok_core::ports::Embedder as _;
@@ -25,7 +25,9 @@ use sillok_store::keys::relay::RelayRow;
 use sillok_store::keys::{self, Family};
 use sillok_store::{KeyRange, Store, Txn};
 
-use super::decisions::{claims, keep, original, point, points_to, relates, save, says};
+use super::decisions::{
+    claims, declare, keep, kind, original, point, points_to, relates, save, says,
+};
 use super::harness::{
     PROJECT, TASK, TestNode, TestStore, append, command_id, node, open_task, principal, scope,
     store, submission,
@@ -362,9 +364,23 @@ impl World {
             }
         }
         let text = says(Rank::Normal, "the handler is one function");
-        let text = relates(RelationKind::DependsOn, to_lock, text);
+        let text = relates(RelationKind::DependsOn, to_lock.clone(), text);
         self.decide(PrincipalKind::Agent, WORKTREE, save(None, text))
             .await;
+        self.declarations(to_lock).await;
+    }
+
+    /// Kinds of relations, one of an organisation and one of a project, and a decision that uses the former.
+    async fn declarations(&mut self, to_lock: Named) {
+        let human = PrincipalKind::Human;
+        let explains = kind("EXPLAINS", Reach::Backward);
+        self.give(human, ORG, declare(explains)).await;
+        let orchestrator = PrincipalKind::Orchestrator;
+        let of_project = declare(kind("REPLACES", Reach::Forward));
+        self.give(orchestrator, PROJECT, of_project).await;
+        let text = says(Rank::Normal, "one handler is easier to measure");
+        let text = relates(RelationKind::Declared(explains), to_lock, text);
+        self.decide(orchestrator, PROJECT, save(None, text)).await;
     }
 
     /// Gives a command about a decision: its root.

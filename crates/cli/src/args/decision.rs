@@ -3,12 +3,13 @@
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
-use sillok_core::decision::{Domain, Node, Phase, Rank, RelationKind};
+use sillok_core::decision::{Domain, Node, Phase, Rank};
 use sillok_core::id::DecisionId;
 use sillok_core::scope::Scope;
+use sillok_server::api::KindName;
 
 use super::entry::claim;
-use super::{Paging, Within};
+use super::{KindDeclare, KindList, Paging, Within};
 
 /// `decision`
 #[derive(Debug, Subcommand)]
@@ -31,6 +32,10 @@ pub enum DecisionCommand {
     History(DecisionHistory),
     /// Print what a change of decisions, files, symbols or evidence affects
     Impact(DecisionImpact),
+    /// Declare a kind of relation between decisions, for a project or organisation and for good
+    Declare(KindDeclare),
+    /// List the declared kinds of relations that count in a scope
+    Kinds(KindList),
 }
 
 /// `policy`
@@ -65,8 +70,8 @@ pub struct Declared {
     #[arg(long, value_name = "KEY=VALUE", value_parser = claim)]
     pub claim: Option<(String, String)>,
     /// What it has to do with something else, in place of all that was there: KIND=NODE, such as
-    /// DEPENDS_ON=DECISION, CONSTRAINS=DECISION, VALIDATES=DECISION, APPLIES_TO=file:src/main.rs or
-    /// RESTS_ON=evidence:SCOPE#EVIDENCE. May be repeated
+    /// DEPENDS_ON=DECISION, CONSTRAINS=DECISION, VALIDATES=DECISION, APPLIES_TO=file:src/main.rs,
+    /// RESTS_ON=evidence:SCOPE#EVIDENCE or a declared kind (`sillok decision kinds`). May be repeated
     #[arg(long = "relates", value_name = "KIND=NODE")]
     pub relations: Vec<Related>,
 }
@@ -347,7 +352,7 @@ impl FromStr for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {
     /// What it is.
-    pub kind: RelationKind,
+    pub kind: KindName,
     /// To what.
     pub to: Place,
 }
@@ -379,6 +384,8 @@ fn rank(text: &str) -> Result<Rank, String> {
 
 #[cfg(test)]
 mod tests {
+    use sillok_core::decision::RelationKind;
+
     use super::*;
 
     const ROOT: &str = "01900000-0000-7000-8000-000000000000";
@@ -398,7 +405,7 @@ mod tests {
     #[test]
     fn a_relation_names_a_kind_and_a_node() {
         let related: Related = "applies_to=symbol:run@src/a=b.rs".parse().unwrap();
-        assert_eq!(related.kind, RelationKind::AppliesTo);
+        assert_eq!(related.kind, RelationKind::AppliesTo.into());
         let scope = Scope::parse("org/acme").unwrap();
         assert_eq!(
             related.to.within(&scope).to_string(),
@@ -407,12 +414,14 @@ mod tests {
         let rests: Related = format!("RESTS_ON=evidence:org/acme#{ROOT}")
             .parse()
             .unwrap();
-        assert_eq!(rests.kind, RelationKind::RestsOn);
+        assert_eq!(rests.kind, RelationKind::RestsOn.into());
+        let declared: Related = format!("causes={ROOT}").parse().unwrap();
+        assert_eq!(declared.kind.to_string(), "CAUSES");
         let evidence = format!("evidence:org/acme#{ROOT}");
         assert_eq!(rests.to.within(&scope).to_string(), evidence);
         for wrong in [
             "DEPENDS_ON",
-            "LIKES=file:a",
+            "_LIKES=file:a",
             "DEPENDS_ON=",
             "APPLIES_TO=file:../a",
         ] {

@@ -1,10 +1,11 @@
-//! The routes that read evidence, anchors and graphs, as typed calls.
+//! The routes that read evidence, anchors, kinds of relations and graphs, as typed calls.
 //!
 //! Owns their paths. Bodies are the server's own types; what writes is [`routes`](super::routes)'s.
 
 use sillok_server::api::{
-    Anchor, AnchorQuery, AnchorView, AnchorsQuery, EvidenceHead, EvidenceListQuery, EvidenceQuery,
-    EvidenceText, EvidenceTextQuery, Followed, GraphAnswer, GraphRequest, Page,
+    Anchor, AnchorQuery, AnchorView, AnchorsQuery, DeclaredRelation, EvidenceHead,
+    EvidenceListQuery, EvidenceQuery, EvidenceText, EvidenceTextQuery, Followed, GraphAnswer,
+    GraphRequest, Page, RelationKindsQuery,
 };
 
 use super::Client;
@@ -60,6 +61,17 @@ impl Client {
     /// [`Failure`]
     pub async fn follow_anchor(&self, query: &AnchorQuery) -> Result<Followed, Failure> {
         self.get("/v1/anchor/follow", query).await
+    }
+
+    /// One page of the declared kinds of relations that count in a scope.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn relation_kinds(
+        &self,
+        query: &RelationKindsQuery,
+    ) -> Result<Page<DeclaredRelation>, Failure> {
+        self.get("/v1/decisions/kinds", query).await
     }
 
     /// The rows that a query finds in the graph of what is seen.

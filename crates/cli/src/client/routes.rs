@@ -11,17 +11,17 @@ use sillok_server::api::{
     Appended, ArchiveTask, AuditAnswer, AuditRequest, Brief, BriefRequest, ChainsCompared,
     CheckpointView, ClearStuck, CloseTask, ClusterQuery, ClusterView, CompareChains, ContentErased,
     DeactivateDecision, DecisionHead, DecisionHistoryQuery, DecisionQuery, DecisionSaved,
-    DecisionVersion, DecisionView, DecisionsQuery, DropAnchor, DropPromotion, EntryQuery,
-    EntryView, EntryWritten, EraseContent, EventView, EventsQuery, EvidenceSaved, ExcerptQuery,
-    ExcerptView, FenceNode, FenceView, History, Impact, ImpactRequest, JobQuery, ListQuery,
-    Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion, PromotionQuery,
-    PromotionState, PromotionUndone, Proposed, PutEntry, QuarantineScope, QuarantineView,
-    RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView, ReportReuse,
-    ResolveState, RestoreDecision, RestoreEntry, RetryPromotion, ReuseReported, ReviewEvidence,
-    ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken, SaveDecision, SaveEvidence,
-    ScopeQuery, StatusView, Supersede, Superseded, TaskChanged, TaskView, TokenMinted,
-    TokenRevoked, TokenView, UndoPromotion, VerificationRecorded, VerificationView,
-    WaitingPromotion,
+    DecisionVersion, DecisionView, DecisionsQuery, DeclareRelation, DropAnchor, DropPromotion,
+    EntryQuery, EntryView, EntryWritten, EraseContent, EventView, EventsQuery, EvidenceSaved,
+    ExcerptQuery, ExcerptView, FenceNode, FenceView, History, Impact, ImpactRequest, JobQuery,
+    ListQuery, Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion,
+    PromotionQuery, PromotionState, PromotionUndone, Proposed, PutEntry, QuarantineScope,
+    QuarantineView, RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView,
+    RelationDeclared, ReportReuse, ResolveState, RestoreDecision, RestoreEntry, RetryPromotion,
+    ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken,
+    SaveDecision, SaveEvidence, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged,
+    TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion, VerificationRecorded,
+    VerificationView, WaitingPromotion,
 };
 
 use super::Client;
@@ -100,6 +100,8 @@ writes! {
     deactivate_decision: "/v1/decisions/deactivate", DeactivateDecision => DecisionSaved;
     /// Has a decision that was withdrawn hold again.
     restore_decision: "/v1/decisions/restore", RestoreDecision => DecisionSaved;
+    /// Declares a kind of relation.
+    declare_relation: "/v1/decisions/kinds", DeclareRelation => RelationDeclared;
     /// Saves evidence.
     save_evidence: "/v1/evidence", SaveEvidence => EvidenceSaved;
     /// Adds anchors.

@@ -217,7 +217,7 @@ mod tests {
             depth: 1,
             path: vec![Edge {
                 from: node.clone(),
-                kind: RelationKind::AppliesTo,
+                kind: RelationKind::AppliesTo.into(),
                 to: Node::file("src/cart.sh").unwrap(),
             }],
             node,
@@ -311,7 +311,7 @@ decision:org/a/project/b#01010101-0101-0101-0101-010101010101  lock
             value: value.to_owned(),
         });
         let relations = files.iter().map(|file| Relation {
-            kind: RelationKind::AppliesTo,
+            kind: RelationKind::AppliesTo.into(),
             to: format!("file:{file}"),
         });
         said.relations = relations.collect();

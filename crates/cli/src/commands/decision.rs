@@ -12,8 +12,8 @@ use sillok_server::api::{
     Page, Problem, Relation, RestoreDecision, SaveDecision,
 };
 
-use super::impact;
 use super::log::text_or_stdin;
+use super::{impact, kinds};
 use crate::args::{
     Changes, DecisionCommand, DecisionHistory, DecisionList, DecisionNamed, DecisionPropose,
     DecisionSave, Declared, Part, Related, Seen,
@@ -61,6 +61,8 @@ pub async fn run(session: &Session, command: DecisionCommand) -> Result<(), Fail
         DecisionCommand::Show(args) => show(session, &args).await,
         DecisionCommand::History(args) => history(session, &args).await,
         DecisionCommand::Impact(args) => impact::run(session, args).await,
+        DecisionCommand::Declare(args) => kinds::declare(session, args).await,
+        DecisionCommand::Kinds(args) => kinds::list(session, &args).await,
     }
 }
 

@@ -94,6 +94,8 @@ fn described(style: Style, schema: &GraphSchema) -> String {
         ));
         lines.extend(kind.properties.iter().map(property));
     }
+    let declared = "and each declared kind by its name, from Decision to Decision: `sillok decision kinds` lists them";
+    lines.push(declared.to_owned());
     lines.join("\n")
 }
 
@@ -143,6 +145,7 @@ mod tests {
             "  title (text): what was decided, in a line",
             "[:APPLIES_TO]  from Decision to File or Symbol: ",
             "  confidence (number): ",
+            "`sillok decision kinds`",
         ] {
             assert!(shown.contains(words), "{words}: {shown}");
         }

@@ -230,7 +230,7 @@ fn node(made: &DecisionReport) -> Node {
 
 fn relation(kind: RelationKind, to: &str) -> Relation {
     Relation {
-        kind,
+        kind: kind.into(),
         to: to.to_owned(),
     }
 }

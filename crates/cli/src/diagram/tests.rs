@@ -19,7 +19,7 @@ fn file(path: &str) -> Node {
 fn edge(from: &Node, kind: RelationKind, to: &Node) -> Edge {
     Edge {
         from: from.clone(),
-        kind,
+        kind: kind.into(),
         to: to.clone(),
     }
 }

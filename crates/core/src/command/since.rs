@@ -12,7 +12,12 @@ impl Command {
     /// the command nor the events that it leads to.
     #[must_use]
     pub fn since(&self) -> WireVersion {
-        let rests_on = |relation: &Relation| relation.kind == RelationKind::RestsOn;
+        let is_newer = |relation: &Relation| {
+            matches!(
+                relation.kind,
+                RelationKind::RestsOn | RelationKind::Declared(_)
+            )
+        };
         let has_excerpt = |citations: &[Citation]| {
             let is_excerpt = |citation: &Citation| matches!(citation, Citation::Excerpt(_));
             citations.iter().any(is_excerpt)
@@ -42,8 +47,9 @@ impl Command {
             Self::SaveEvidence(_)
             | Self::AddAnchors { .. }
             | Self::DropAnchor { .. }
-            | Self::EraseMemory(_) => WireVersion::WITH_EVIDENCE,
-            Self::SaveDecision(save) if save.text.relations.iter().any(rests_on) => {
+            | Self::EraseMemory(_)
+            | Self::DeclareRelation { .. } => WireVersion::WITH_EVIDENCE,
+            Self::SaveDecision(save) if save.text.relations.iter().any(is_newer) => {
                 WireVersion::WITH_EVIDENCE
             }
             Self::SaveDecision(_)
@@ -59,7 +65,7 @@ mod tests {
     use super::*;
     use crate::anchor::NewAnchor;
     use crate::command::SaveDecision;
-    use crate::decision::{Domain, NewDecision, Node, Rank};
+    use crate::decision::{DeclaredKind, Domain, NewDecision, Node, Rank, Reach};
     use crate::evidence::{MEDIA_TYPE_USUAL, NewEvidence};
     use crate::id::AnchorId;
 
@@ -84,9 +90,14 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_of_evidence_or_anchors_waits_until_all_nodes_read_it() {
+    fn what_speaks_of_evidence_anchors_or_declared_relations_waits_until_all_nodes_read_it() {
         const ID: &str = "0196f3a2-0000-7000-8000-000000000001";
         let evidence = format!("evidence:org/a#{ID}");
+        let decision = format!("decision:org/a#{ID}");
+        let kind = DeclaredKind {
+            name: "CAUSES".parse().unwrap(),
+            reach: Reach::Forward,
+        };
         let to: Node = evidence.parse().unwrap();
         let file = (RelationKind::AppliesTo, "file:src/a.rs");
         for command in [
@@ -110,11 +121,18 @@ mod tests {
             Command::EraseMemory(Box::default()),
             saves(&[(RelationKind::RestsOn, &evidence)]),
             saves(&[file, (RelationKind::RestsOn, &evidence)]),
+            Command::DeclareRelation {
+                name: kind.name,
+                reach: kind.reach,
+                meaning: "m".into(),
+            },
+            saves(&[file, (RelationKind::Declared(kind), &decision)]),
         ] {
             let name = command.name();
             assert_eq!(command.since(), WireVersion::WITH_EVIDENCE, "{name}");
         }
-        for command in [saves(&[]), saves(&[file])] {
+        let depends = (RelationKind::DependsOn, &*decision);
+        for command in [saves(&[]), saves(&[file]), saves(&[depends])] {
             assert_eq!(command.since(), WireVersion::WITH_DECISIONS);
         }
     }

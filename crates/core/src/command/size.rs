@@ -54,6 +54,7 @@ impl Command {
                         + size_of_val(erase.anchors.as_slice())
                         + erase.reason.len()
                 }
+                Self::DeclareRelation { meaning, .. } => meaning.len(),
                 _ => 0,
             }
     }

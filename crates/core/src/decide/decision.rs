@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::declared::{check_declared, declare};
 use super::{Context, Decision, check_short, check_stated};
 use crate::command::{AnswerBody, Command, DecisionRef, SaveDecision};
 use crate::decision::{Act, DecisionHead, NewDecision, Node, Rank, Relation};
@@ -35,6 +36,11 @@ pub(super) fn decide(context: &Context<'_>, command: &Command) -> Result<Decisio
             version,
             reason,
         } => restore(context, named(root, expected_version), *version, reason),
+        Command::DeclareRelation {
+            name,
+            reach,
+            meaning,
+        } => declare(context, (*name, *reach), meaning),
         _ => unreachable!("only what is about decisions comes here"),
     }
 }
@@ -215,7 +221,8 @@ fn check_bytes(what: &str, limit: usize, got: usize) -> Result<(), Error> {
     Err(Error::too_large(what, limit as u64, got as u64))
 }
 
-/// Checks what a decision is related to. Where a further relation leads, something has to stand.
+/// Checks what a decision is related to. Where a further relation leads, something has to stand, and its kind has to be one
+/// that is built in or declared.
 fn check_relations(
     context: &Context<'_>,
     root: DecisionId,
@@ -245,17 +252,20 @@ fn check_relations(
             return Err(invalid(why));
         }
     }
-    added_relations(head, relations).try_for_each(|relation| check_stands(context, &relation.to))
+    added_relations(head, relations).try_for_each(|relation| {
+        check_declared(context, relation.kind)?;
+        check_stands(context, &relation.to)
+    })
 }
 
-/// Checks that no place holds a secret: places are looked up as they stand, and cannot be masked. What is refused is told by
-/// its number alone.
+/// Checks that no place and no kind holds a secret: they are looked up as they stand, and cannot be masked. What is refused
+/// is told by its number alone.
 fn check_no_secret(relations: &[Relation]) -> Result<(), Error> {
-    let found = relations.iter().position(|one| one.to.holds_secret());
+    let found = relations.iter().position(Relation::holds_secret);
     found.map_or(Ok(()), |index| {
         let number = index + 1;
         Err(invalid(format!(
-            "the place that relation {number} leads to holds a secret"
+            "relation {number} holds a secret: its kind, or the place that it leads to"
         )))
     })
 }

@@ -1,90 +1,19 @@
 //! Relations: what a decision declares to depend on, to constrain, to validate and to rest on, and where it applies.
 //!
-//! Owns the kinds, the nodes that they join and the text form of a node. Which relations may be declared is
-//! [`crate::decide`]'s; what a change reaches over them is [`crate::impact`]'s.
+//! Owns the nodes that they join and the text form of a node. Which relations may be declared is [`crate::decide`]'s; what
+//! a change reaches over them is [`crate::impact`]'s.
 
 use core::fmt;
 use core::str::FromStr;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::RelationKind;
 use crate::error::{Error, ErrorCode};
 use crate::id::{DecisionId, EvidenceId};
 use crate::limits::PLACE_BYTES_MAX;
 use crate::scope::Scope;
 use crate::secret::mask;
-
-/// How a decision is related to something. The order is that of the stored ordinals, which never change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RelationKind {
-    /// It rests on the other decision.
-    DependsOn,
-    /// It limits what the other decision may say.
-    Constrains,
-    /// It confirms the other decision.
-    Validates,
-    /// It applies to a file or symbol.
-    AppliesTo,
-    /// It rests on evidence.
-    RestsOn,
-}
-
-impl RelationKind {
-    /// All kinds.
-    pub const ALL: [Self; 5] = [
-        Self::DependsOn,
-        Self::Constrains,
-        Self::Validates,
-        Self::AppliesTo,
-        Self::RestsOn,
-    ];
-
-    /// The kind's name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::DependsOn => "DEPENDS_ON",
-            Self::Constrains => "CONSTRAINS",
-            Self::Validates => "VALIDATES",
-            Self::AppliesTo => "APPLIES_TO",
-            Self::RestsOn => "RESTS_ON",
-        }
-    }
-
-    /// Whether the kind leads to `node`: to files and symbols it is `APPLIES_TO`, to evidence `RESTS_ON`, to decisions each
-    /// of the others.
-    #[must_use]
-    pub const fn leads_to(self, node: &Node) -> bool {
-        match self {
-            Self::DependsOn | Self::Constrains | Self::Validates => {
-                matches!(node, Node::Decision { .. })
-            }
-            Self::AppliesTo => matches!(node, Node::File { .. } | Node::Symbol { .. }),
-            Self::RestsOn => matches!(node, Node::Evidence { .. }),
-        }
-    }
-}
-
-impl fmt::Display for RelationKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for RelationKind {
-    type Err = Error;
-
-    /// Takes a name in letters of either case.
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let mut kinds = Self::ALL.into_iter();
-        let found = kinds.find(|kind| kind.as_str().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::as_str).join(", ");
-            invalid(format!("the relations are {names}"))
-        })
-    }
-}
 
 /// What a relation joins: a decision, a file, a symbol or evidence. As text, `decision:SCOPE#ROOT`, `file:PATH`,
 /// `symbol:NAME@PATH`, `symbol:NAME` or `evidence:SCOPE#ID`; so it is stored and sent.
@@ -260,6 +189,20 @@ impl Relation {
             kind: self.kind,
             to: self.to.clone(),
         }
+    }
+
+    /// Whether the place that it leads to, or the name of its kind, has a secret in it.
+    #[must_use]
+    pub fn holds_secret(&self) -> bool {
+        let kind = self.kind.declared();
+        self.to.holds_secret() || kind.is_some_and(|kind| kind.name.holds_secret())
+    }
+
+    /// Bytes of its texts: of the node that it leads to, and of the name of its kind where that is declared.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        let name = self.kind.declared();
+        self.to.text_bytes() + name.map_or(0, |kind| kind.name.as_str().len())
     }
 }
 
@@ -437,35 +380,5 @@ mod tests {
         ] {
             assert_eq!(refused(&text), ErrorCode::TooLarge);
         }
-    }
-
-    #[test]
-    fn each_kind_leads_to_one_sort_of_nodes() {
-        let nodes = [
-            format!("decision:org/a#{ROOT}"),
-            "file:src/a.rs".to_owned(),
-            "symbol:a".to_owned(),
-            format!("evidence:org/a#{ROOT}"),
-        ]
-        .map(|text| text.parse::<Node>().unwrap());
-        let led_to = RelationKind::ALL.map(|kind| nodes.each_ref().map(|to| kind.leads_to(to)));
-        let decisions = [true, false, false, false];
-        let places = [false, true, true, false];
-        let evidence = [false, false, false, true];
-        assert_eq!(led_to, [decisions, decisions, decisions, places, evidence]);
-    }
-
-    #[test]
-    fn kinds_are_told_by_name_in_letters_of_either_case() {
-        for (ordinal, kind) in RelationKind::ALL.into_iter().enumerate() {
-            let name = kind.to_string();
-            assert_eq!(name.parse::<RelationKind>().unwrap(), kind);
-            assert_eq!(name.to_lowercase().parse::<RelationKind>().unwrap(), kind);
-            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{name}\""));
-            let stored = postcard::to_allocvec(&kind).unwrap();
-            assert_eq!(stored, [u8::try_from(ordinal).unwrap()]);
-        }
-        let refused = "CAUSES".parse::<RelationKind>().unwrap_err();
-        assert_eq!(refused.code, ErrorCode::InvalidArgument);
     }
 }

@@ -7,6 +7,7 @@ use crate::command::Command;
 use crate::decision::{DecisionHead, Relation};
 use crate::id::DecisionId;
 use crate::limits::RELATIONS_MAX;
+use crate::scope::Level;
 
 /// The relations among `declared` that a decision with this head does not have. One that it has may stay, whatever became
 /// of what it leads to.
@@ -36,6 +37,11 @@ impl Ask<'_> {
                 self.decision_head(*root);
                 self.restored(*root, *version);
             }
+            // Elsewhere it is refused, whatever is declared.
+            Command::DeclareRelation { name, .. } if self.scope.level() >= Level::Project => {
+                self.declaration(*name);
+            }
+            Command::DeclareRelation { .. } => {}
             _ => unreachable!("only what is about decisions comes here"),
         }
     }
@@ -62,11 +68,12 @@ impl Ask<'_> {
         }
     }
 
-    /// What further relations lead to.
+    /// What further relations lead to, and what is declared of their kinds.
     fn related(&mut self, head: Option<&DecisionHead>, declared: &[Relation]) {
         if declared.len() > RELATIONS_MAX {
             return;
         }
         self.led_to(added_relations(head, declared).map(|relation| &relation.to));
+        self.kinds(added_relations(head, declared));
     }
 }

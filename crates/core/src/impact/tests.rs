@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::decision::RelationKind;
+use crate::decision::{DeclaredKind, Reach, RelationKind};
 use crate::id::DecisionId;
 use crate::scope::Scope;
 
@@ -60,13 +60,23 @@ fn edge(from: usize, kind: RelationKind, to: usize) -> Edge {
     Edge { from, kind, to }
 }
 
+/// A kind that is declared. Its name says nothing of its reach.
+fn declared(name: &str, reach: Reach) -> RelationKind {
+    let name = name.parse().unwrap();
+    RelationKind::Declared(DeclaredKind { name, reach })
+}
+
 fn any_edges() -> impl Strategy<Value = Vec<Edge>> {
-    let kinds = [
+    let built_in = [
         RelationKind::DependsOn,
         RelationKind::Constrains,
         RelationKind::Validates,
     ];
-    let kinds = proptest::sample::select(kinds.to_vec());
+    let built_in = proptest::sample::select(built_in.to_vec());
+    let reaches = proptest::sample::select(Reach::ALL.to_vec());
+    let names = proptest::sample::select(vec!["CAUSES", "BREAKS"]);
+    let declared = (names, reaches).prop_map(|(name, reach)| declared(name, reach));
+    let kinds = prop_oneof![built_in, declared];
     let one = (0..DECISIONS, kinds, 0..NODES).prop_map(|(from, kind, to)| edge(from, kind, to));
     proptest::collection::vec(one, 0..40)
 }
@@ -111,6 +121,12 @@ fn closure(start: &[Node], edges: &[Edge]) -> BTreeMap<Node, u32> {
                 RelationKind::AppliesTo => vec![(from, to)],
                 RelationKind::RestsOn if start.contains(to) => vec![(to, from)],
                 RelationKind::RestsOn => vec![],
+                RelationKind::Declared(kind) => match kind.reach {
+                    Reach::Forward => vec![(from, to)],
+                    Reach::Backward => vec![(to, from)],
+                    Reach::Both => vec![(from, to), (to, from)],
+                    Reach::Neither => vec![],
+                },
             };
             for (changed, affected) in ways {
                 if depths.contains_key(changed) && !depths.contains_key(affected) {
@@ -136,6 +152,12 @@ fn origin_of(impact: &Impact, index: usize) -> Node {
             RelationKind::DependsOn | RelationKind::RestsOn => !forward,
             RelationKind::Constrains | RelationKind::Validates => forward,
             RelationKind::AppliesTo => true,
+            RelationKind::Declared(kind) => match kind.reach {
+                Reach::Forward => forward,
+                Reach::Backward => !forward,
+                Reach::Both => true,
+                Reach::Neither => false,
+            },
         };
         assert!(carries, "{edge} carries no change to {at}");
         let before = if forward { &edge.from } else { &edge.to };
@@ -277,6 +299,63 @@ fn a_walk_ends_on_a_cycle_and_looks_at_each_node_once() {
     assert_eq!(impact.affected.last().unwrap().depth, 99);
     let itself = between_decisions(0, RelationKind::Constrains, 0);
     assert_eq!(steps_of(&[itself]).1, 1);
+}
+
+#[test]
+fn over_a_declared_kind_a_change_goes_the_ways_that_its_reach_says() {
+    let affected = |start: usize, reach: Reach| {
+        let edges = [edge(0, declared("CAUSES", reach), 1)];
+        depths_of(&walked(nodes(&[start]), OPEN, &edges))
+    };
+    for (reach, on, back) in [
+        (Reach::Forward, true, false),
+        (Reach::Backward, false, true),
+        (Reach::Both, true, true),
+        (Reach::Neither, false, false),
+    ] {
+        let reached = |number: usize| BTreeMap::from([(node(number), 1)]);
+        let wanted = |goes: bool, number| {
+            if goes {
+                reached(number)
+            } else {
+                BTreeMap::new()
+            }
+        };
+        assert_eq!(affected(0, reach), wanted(on, 1), "{reach}");
+        assert_eq!(affected(1, reach), wanted(back, 0), "{reach}");
+    }
+}
+
+#[test]
+fn a_walk_over_declared_kinds_ends_on_a_cycle() {
+    const LONG: usize = 101;
+    for (reach, last, steps_most) in [
+        (Reach::Forward, LONG - 1, LONG),
+        (Reach::Backward, LONG - 1, LONG),
+        // From both sides at once, so that it meets half-way.
+        (Reach::Both, LONG / 2, LONG),
+        (Reach::Neither, 0, 1),
+    ] {
+        let kind = declared("CAUSES", reach);
+        let ring = |n| between_decisions(n, kind, (n + 1) % LONG);
+        let (impact, steps) = steps_of(&(0..LONG).map(ring).collect::<Vec<_>>());
+        assert_eq!(
+            (impact.affected.len(), steps),
+            (steps_most - 1, steps_most),
+            "{reach}"
+        );
+        let deepest = impact.affected.last().map_or(0, |one| one.depth);
+        assert_eq!(deepest, u32::try_from(last).unwrap(), "{reach}");
+        let itself = between_decisions(0, kind, 0);
+        assert_eq!(steps_of(&[itself]).1, 1, "{reach}");
+    }
+    // Two kinds close a circle that neither closes alone.
+    let edges = [
+        between_decisions(0, declared("CAUSES", Reach::Forward), 1),
+        between_decisions(0, declared("BREAKS", Reach::Backward), 1),
+    ];
+    let (impact, steps) = steps_of(&edges);
+    assert_eq!((impact.affected.len(), steps), (1, 2));
 }
 
 #[test]

@@ -17,7 +17,8 @@ pub struct Seen {
     /// Its own relations, if it is an active decision.
     pub out: Vec<Edge>,
     /// The relations of active decisions to it. Those that carry a change back matter alone: that something depends on it,
-    /// and for a file, a symbol or evidence of the start that something applies to it or rests on it.
+    /// that something is related to it by a declared kind which reaches back, and for a file, a symbol or evidence of the
+    /// start that something applies to it or rests on it.
     pub into: Vec<Edge>,
     /// Its title, if it is a decision.
     pub title: Option<String>,
@@ -275,6 +276,7 @@ const fn carries_on(kind: RelationKind) -> bool {
         RelationKind::Constrains | RelationKind::Validates | RelationKind::AppliesTo => true,
         // What rests on evidence does not change it.
         RelationKind::DependsOn | RelationKind::RestsOn => false,
+        RelationKind::Declared(kind) => kind.reach.carries_on(),
     }
 }
 
@@ -284,6 +286,7 @@ const fn carries_back(kind: RelationKind, from_the_start: bool) -> bool {
         RelationKind::DependsOn => true,
         RelationKind::AppliesTo | RelationKind::RestsOn => from_the_start,
         RelationKind::Constrains | RelationKind::Validates => false,
+        RelationKind::Declared(kind) => kind.reach.carries_back(),
     }
 }
 

@@ -1,9 +1,11 @@
-//! Invariant 1 for decisions: each is one chain of versions, of which at most the newest is active.
+//! Invariant 1 for decisions: each is one chain of versions, of which at most the newest is active, and a kind of relation
+//! is declared once.
 
 use super::{Invariant, Violation, broken, ensure};
-use crate::decision::{Act, DecisionHead, DecisionVersion, NewDecision};
+use crate::decision::{Act, DecisionHead, DecisionVersion, NewDecision, RelationName};
 use crate::event::DecisionSaved;
 use crate::id::Seq;
+use crate::scope::Level;
 use crate::state::State;
 use crate::time::Timestamp;
 
@@ -38,6 +40,20 @@ pub(super) fn event_applies(state: &State, saved: &DecisionSaved) -> Result<(), 
         saved.text.is_none() == (saved.act == Act::Withdrawn),
         "says something if and only if it withdraws",
     )
+}
+
+/// Whether a kind of relation is declared where it may be, and for the first time there. What scopes around have declared is
+/// not known here.
+pub(super) fn declared_applies(state: &State, name: RelationName) -> Result<(), Violation> {
+    let scope = state.scope();
+    let may_be = scope.level() >= Level::Project;
+    ensure(may_be, Invariant::Chained, || {
+        format!("{scope} declares a relation {name}")
+    })?;
+    let is_new = state.declared(name).is_none();
+    ensure(is_new, Invariant::Chained, || {
+        format!("{scope} has declared the relation {name} before")
+    })
 }
 
 /// Invariant 1, all versions of a decision in order: as a [`DecisionChain`].

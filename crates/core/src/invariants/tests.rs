@@ -20,6 +20,7 @@ use crate::trust::Trust;
 use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 mod decisions;
+mod declared;
 mod evidence;
 mod gone;
 mod heard;

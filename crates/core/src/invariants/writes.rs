@@ -97,6 +97,7 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         Body::EvidenceSaved(_) | Body::AnchorAdded(_) | Body::AnchorDropped { .. } => {
             Access::Save(Rank::Normal)
         }
+        Body::RelationDeclared { .. } => Access::Save(Rank::Lock),
         Body::DecisionSaved(saved) => {
             let ranks = saved.text.iter().map(|text| text.rank).chain(saved.before);
             // Whoever may save the stronger of the two may save the other. One that began and says nothing is no chain.

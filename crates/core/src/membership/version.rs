@@ -40,7 +40,7 @@ impl WireVersion {
     pub const WITH_SPACES: Self = Self(6);
     /// The first one whose nodes read decisions.
     pub const WITH_DECISIONS: Self = Self(7);
-    /// The first one whose nodes read evidence and anchors.
+    /// The first one whose nodes read evidence, anchors, and kinds of relations that are declared.
     pub const WITH_EVIDENCE: Self = Self(8);
     /// The newest one that this build knows.
     pub const NEWEST: Self = Self(8);

@@ -82,6 +82,11 @@ impl State {
             Body::EvidenceSaved(saved) => self.evidence_saved(saved, at),
             Body::AnchorAdded(added) => self.anchor_added(added, at),
             Body::AnchorDropped { anchor, .. } => self.anchor_dropped(*anchor, at),
+            Body::RelationDeclared {
+                name,
+                reach,
+                meaning,
+            } => self.relation_declared((*name, *reach), meaning, at),
         }
     }
 

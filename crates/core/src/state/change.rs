@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::Anchor;
-use crate::decision::{DecisionHead, DecisionVersion, Domain, Edge, Rank};
+use crate::decision::{DecisionHead, DecisionVersion, DeclaredRelation, Domain, Edge, Rank};
 use crate::entry::{Claim, Detail, Embedding, Head, Version};
 use crate::evidence::Evidence;
 use crate::facts::HashKey;
@@ -120,6 +120,8 @@ pub enum Change {
         /// Whether it is listed there from now on; else it was dropped.
         listed: bool,
     },
+    /// A kind of relation that was declared, never changed afterwards.
+    RelationDeclared(Box<DeclaredRelation>),
 }
 
 /// When, where in the chain, and by whom an event was made.

@@ -4,6 +4,7 @@
 //! the restored store.
 
 use sillok_actors::reads::JobPlace;
+use sillok_core::decision::RelationName;
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId, Seq};
 use sillok_core::scope::Scope;
@@ -31,6 +32,8 @@ pub enum Cursor {
     Evidence(EvidenceId),
     /// After this anchor of a scope.
     Anchor(AnchorId),
+    /// After the declared kind of relation with this name.
+    Relation(RelationName),
 }
 
 impl Cursor {
@@ -48,6 +51,7 @@ impl Cursor {
             Self::Decision(root) => format!("d{root}"),
             Self::Evidence(id) => format!("v{id}"),
             Self::Anchor(id) => format!("a{id}"),
+            Self::Relation(name) => format!("k{name}"),
         };
         match generation {
             FIRST_GENERATION => place,
@@ -164,11 +168,22 @@ impl Cursor {
         let id = place.strip_prefix('a').ok_or_else(foreign)?;
         id.parse().map(Some).map_err(|_: Error| foreign())
     }
+
+    /// Reads a cursor over declared kinds of relations; none stands for the start.
+    ///
+    /// # Errors
+    /// `invalid_argument`, `history_changed`.
+    pub fn relation(text: Option<&str>, generation: u32) -> Result<Option<RelationName>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let place = place_of(text, generation)?;
+        let name = place.strip_prefix('k').ok_or_else(foreign)?;
+        name.parse().map(Some).map_err(|_: Error| foreign())
+    }
 }
 
 /// The place that a cursor names, if it is of this generation.
 fn place_of(text: &str, generation: u32) -> Result<&str, Error> {
-    if !text.starts_with(['q', 'p', 'e', 'w', 'j', 'd', 'v', 'a']) {
+    if !text.starts_with(['q', 'p', 'e', 'w', 'j', 'd', 'v', 'a', 'k']) {
         return Err(foreign());
     }
     let (place, given) = match text.split_once('.') {
@@ -237,6 +252,14 @@ mod tests {
                 assert!(read_anchor(foreign).is_err(), "{foreign}");
             }
             assert!(read_evidence(&anchor).is_err() && read_anchor(&evidence).is_err());
+            let name: RelationName = "CAUSES_7".parse().unwrap();
+            let relation = Cursor::Relation(name).encode(generation);
+            let read_relation = |text: &str| Cursor::relation(Some(text), generation);
+            assert_eq!(read_relation(&relation).unwrap(), Some(name));
+            for foreign in [&path, &line, &seq, &anchor, "k", "k7", "kVALIDATES"] {
+                assert!(read_relation(foreign).is_err(), "{foreign}");
+            }
+            assert!(read_anchor(&relation).is_err());
             let read = |text: &str| Cursor::seq(Some(text), generation);
             assert_eq!(read(&seq).unwrap(), Seq::new(700));
             assert_eq!(Cursor::scope(Some(&path), generation).unwrap(), Some(scope));
@@ -295,5 +318,6 @@ mod tests {
         assert_eq!(Cursor::decision(None, 3).unwrap(), None);
         assert_eq!(Cursor::evidence(None, 3).unwrap(), None);
         assert_eq!(Cursor::anchor(None, 3).unwrap(), None);
+        assert_eq!(Cursor::relation(None, 3).unwrap(), None);
     }
 }

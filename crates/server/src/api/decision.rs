@@ -1,10 +1,14 @@
-//! Decisions on the wire: saving, withdrawing and reading them.
+//! Decisions on the wire: saving, withdrawing and reading them, and the kinds of relations between them.
 //!
 //! What a save means to others is told in the forms of `api::impact`.
 
+mod kind;
 mod view;
 mod write;
 
+pub use kind::{
+    DeclareRelation, DeclaredRelation, KindName, Reaches, RelationDeclared, RelationKindsQuery,
+};
 pub(super) use view::told;
 pub use view::{
     DecisionHead, DecisionHistoryQuery, DecisionQuery, DecisionText, DecisionVersion, DecisionView,

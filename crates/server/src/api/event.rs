@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sillok_core::entry::Metadata;
 use sillok_core::event::{
-    Body, DecisionSaved, EntryAmended, EntryCreated, EntryMerged, EventKind, EvidenceSaved, Text,
+    AnchorAdded, Body, DecisionSaved, EntryAmended, EntryCreated, EntryMerged, EventKind,
+    EvidenceSaved, Text,
 };
 use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::promotion;
@@ -152,13 +153,13 @@ pub fn body_json(body: &Body) -> Value {
         }
         Body::DecisionSaved(saved) => decision_json(saved),
         Body::EvidenceSaved(saved) => evidence_json(saved),
-        Body::AnchorAdded(added) => json!({
-            "anchor": added.id,
-            "hint": added.hint,
-            "domain": added.domain,
-            "to": added.to,
-        }),
+        Body::AnchorAdded(added) => anchor_json(added),
         Body::AnchorDropped { anchor, reason } => json!({ "anchor": anchor, "reason": reason }),
+        Body::RelationDeclared {
+            name,
+            reach,
+            meaning,
+        } => json!({ "name": name, "reach": reach, "meaning": meaning }),
     }
 }
 
@@ -306,6 +307,15 @@ fn evidence_json(saved: &EvidenceSaved) -> Value {
     });
     show_content(&saved.content, &mut shown);
     shown
+}
+
+fn anchor_json(added: &AnchorAdded) -> Value {
+    json!({
+        "anchor": added.id,
+        "hint": added.hint,
+        "domain": added.domain,
+        "to": added.to,
+    })
 }
 
 fn created_json(created: &EntryCreated) -> Value {

@@ -1,7 +1,7 @@
 //! Impact on the wire: what a change affects, and by which path.
 
 use serde::{Deserialize, Serialize};
-use sillok_core::decision::{self, Node, Rank, RelationKind};
+use sillok_core::decision::{self, Node, Rank};
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::DecisionId;
 use sillok_core::impact::{self, ImpactLimits};
@@ -9,9 +9,9 @@ use sillok_core::limits::NODES_AT_HAND_MAX;
 use sillok_core::scope::Scope;
 use utoipa::ToSchema;
 
-use super::{Claim, schema};
+use super::{Claim, KindName, schema};
 
-/// Asks what a change affects, along declared relations alone. It is looked for for at most 50 ms.
+/// Asks what a change affects, along the relations of decisions alone. It is looked for for at most 50 ms.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImpactRequest {
@@ -64,7 +64,7 @@ pub struct Edge {
     pub from: Node,
     /// How they are related.
     #[schema(value_type = schema::RelationKind)]
-    pub kind: RelationKind,
+    pub kind: KindName,
     /// To what.
     #[schema(value_type = schema::Node)]
     pub to: Node,
@@ -74,7 +74,7 @@ impl From<decision::Edge> for Edge {
     fn from(edge: decision::Edge) -> Self {
         Self {
             from: edge.from,
-            kind: edge.kind,
+            kind: edge.kind.into(),
             to: edge.to,
         }
     }

@@ -133,9 +133,15 @@ named! {
     /// A phase of work.
     Phase = text("A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -");
     /// How a decision is related to something.
-    RelationKind = one_of(
-        "How a decision is related to something. APPLIES_TO leads to files and symbols, RESTS_ON to evidence, the others to decisions.",
-        core::decision::RelationKind::ALL.iter().map(|kind| kind.as_str()),
+    RelationKind = text(
+        "How a decision is related to something: DEPENDS_ON, CONSTRAINS, VALIDATES or a declared kind by its name, which lead to decisions; APPLIES_TO, to files and symbols; RESTS_ON, to evidence.",
+    );
+    /// A declared kind's name.
+    RelationName = text("The name of a declared kind of relation: 1 to 32 of A-Z 0-9 _, a letter first.");
+    /// Which way a declared kind carries a change.
+    Reach = one_of(
+        "Which way a relation of the kind carries a change: forward from the decision to what it is related to, backward from that to the decision, both or neither.",
+        core::decision::Reach::ALL.iter().map(|reach| reach.as_str()),
     );
     /// What relations join.
     Node = text(

@@ -17,6 +17,7 @@ mod impact;
 mod jobs;
 mod node;
 mod recall;
+mod relations;
 mod reviews;
 mod staging;
 mod tasks;
@@ -94,6 +95,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(decisions::restore))
         .routes(routes!(decisions::show))
         .routes(routes!(decisions::history))
+        .routes(routes!(relations::declare, relations::list))
         .routes(routes!(evidence::save, evidence::list))
         .routes(routes!(evidence::show))
         .routes(routes!(evidence::text))

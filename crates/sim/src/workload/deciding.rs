@@ -1,14 +1,15 @@
 //! Deciding: agents and people make decisions in scopes that lie in one another, relate them, change those of others in the
 //! version that they have seen, withdraw and restore them, and ask meanwhile what holds, what a change reaches, what was
-//! said before, what a save means to others, and what one would mean that they only propose. They keep evidence that
-//! decisions rest on, and anchors that point to both.
+//! said before, what a save means to others, and what one would mean that they only propose. They declare kinds of
+//! relations, keep evidence that decisions rest on, and anchors that point to both.
 //!
-//! Owns what they do. How a decision is saved is told by `saving`, how evidence and anchors are kept by `keeping`, how is
-//! asked by `asking`; what must hold of it stands in `view`, `naive`, `judged`, `stored` and `sent`.
+//! Owns what they do. How a decision is saved is told by `saving`, how evidence and anchors are kept by `keeping`, how kinds
+//! are declared by `declaring`, how is asked by `asking`; what must hold of it stands in `view`, `naive`, `judged`, `stored` and `sent`.
 
 mod asked;
 mod asking;
 mod board;
+mod declaring;
 mod drawn;
 mod judged;
 mod keeping;
@@ -78,8 +79,8 @@ pub struct Says {
     pub domain: u8,
     /// The key that it declares, by its place.
     pub claim: Option<u8>,
-    /// Its relations: the kind, and the decision, file, symbol or evidence by its place. Those that it had before, where none
-    /// are said.
+    /// Its relations: the kind by its place, behind those that are built in the names that are declared, and the decision,
+    /// file, symbol or evidence by its place. Those that it had before, where none are said.
     pub relations: Option<Vec<(u8, u8)>>,
 }
 
@@ -190,6 +191,15 @@ pub enum Action {
         /// At most so many.
         limit: u8,
     },
+    /// Declares a kind of relation.
+    Declare {
+        /// Where: in an organisation or a project.
+        home: Home,
+        /// Its name, by its place.
+        name: u8,
+        /// Which way it carries a change, by its place.
+        reach: u8,
+    },
     /// Keeps evidence and anchors, or asks for them.
     Keeping(Keeping),
 }
@@ -263,6 +273,10 @@ impl Workload for Deciding {
             | Action::Propose { home, .. }
             | Action::Ring { home, .. } => {
                 home.check()?;
+            }
+            Action::Declare { home, .. } => {
+                home.check()?;
+                within("home.level", home.level, (0, 1))?;
             }
             Action::Keeping(keeping) => keeping.check()?,
             Action::Change { .. }
@@ -352,6 +366,9 @@ impl Workload for Deciding {
                 after,
                 limit,
             } => asking::history(agent, which, after, limit).await,
+            Action::Declare { home, name, reach } => {
+                declaring::declare(agent, &home.scope(), name, reach).await;
+            }
             Action::Keeping(keeping) => keeping::keep(agent, keeping).await,
         }
     }

@@ -35,7 +35,8 @@ enum Story {
     /// Publishes facts and skills, and has them taken out when they are old or poor, but for the best of a task, offered
     /// when they are good, and forgotten who asked for what once nobody may ask again.
     Maintenance,
-    /// Keeps evidence in chunks, a decision that rests on it, and anchors, of which one is dropped.
+    /// Keeps evidence in chunks, a decision that rests on it, another one that is related by a declared kind, and anchors, of
+    /// which one is dropped.
     Evidence,
 }
 

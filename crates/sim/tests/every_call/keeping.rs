@@ -1,11 +1,13 @@
-//! The story of evidence: originals that lie in chunks, a decision that rests on them, and two anchors that point to all of
-//! it, of which the first is dropped.
+//! The story of evidence: originals that lie in chunks, a decision that rests on them, another one that is related to it by
+//! a kind that is declared before, and two anchors that point to all of it, of which the first is dropped.
 
 use std::fmt::Write as _;
 
 use sillok_core::anchor::NewAnchor;
 use sillok_core::command::{AnswerBody, Command, SaveDecision};
-use sillok_core::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use sillok_core::decision::{
+    DeclaredKind, Domain, NewDecision, Node, Rank, Reach, Relation, RelationKind,
+};
 use sillok_core::evidence::{Evidence, NewEvidence};
 use sillok_core::limits::CHUNK_BYTES;
 use sillok_core::principal::PrincipalKind;
@@ -59,6 +61,10 @@ async fn all(agent: &mut Agent, scope: &Scope) -> Option<()> {
         scope: scope.clone(),
         root,
     };
+    let (declare, relate) = explained(&decision);
+    for command in [declare, relate] {
+        agent.give(PrincipalKind::Human, scope, command).await?;
+    }
     to.push(decision);
     let anchors = HINTS.map(|hint| NewAnchor {
         hint: hint.to_owned(),
@@ -106,14 +112,36 @@ fn rests_on(evidence: &[Node]) -> Command {
         kind: RelationKind::RestsOn,
         to: to.clone(),
     });
+    decide("what was found", relations.collect())
+}
+
+/// Declares a kind of relation, and makes a decision that is related by it to this one.
+fn explained(decision: &Node) -> (Command, Command) {
+    let kind = DeclaredKind {
+        name: "EXPLAINS".parse().unwrap(),
+        reach: Reach::Backward,
+    };
+    let declare = Command::DeclareRelation {
+        name: kind.name,
+        reach: kind.reach,
+        meaning: "it says why the other is so".to_owned(),
+    };
+    let relation = Relation {
+        kind: RelationKind::Declared(kind),
+        to: decision.clone(),
+    };
+    (declare, decide("why it is so", vec![relation]))
+}
+
+fn decide(title: &str, relations: Vec<Relation>) -> Command {
     let text = NewDecision {
         rank: Rank::Normal,
         domain: Domain::global(),
         phase: None,
-        title: "what was found".to_owned(),
+        title: title.to_owned(),
         content: "The last line of a file is lost.".to_owned(),
         claim: None,
-        relations: relations.collect(),
+        relations,
     };
     Command::SaveDecision(Box::new(SaveDecision {
         change: None,
@@ -147,8 +175,8 @@ pub(super) fn left(end: &End<'_>) -> Vec<String> {
     left
 }
 
-/// Each original once, with all of its chunks and no others, as it was handed over; each relation to it once; and both
-/// anchors, of which one is listed.
+/// Each original once, with all of its chunks and no others, as it was handed over; each relation to it once, and that of
+/// the declared kind; and both anchors, of which one is listed.
 pub(super) fn kept(end: &End<'_>) -> Result<(), String> {
     let rows = evidence(end);
     let mut pieces = 0;
@@ -184,14 +212,16 @@ pub(super) fn kept(end: &End<'_>) -> Result<(), String> {
         end.rows(Family::Related).len(),
         end.rows(Family::Anchor).len(),
         end.rows(Family::AnchorListed).len(),
+        end.rows(Family::DeclaredRelation).len(),
     ];
     let originals = usize::from(ORIGINALS);
-    let should_be = [originals, pieces, originals, HINTS.len(), HINTS.len() - 1];
+    let (anchors, listed) = (HINTS.len(), HINTS.len() - 1);
+    let should_be = [originals, pieces, originals + 1, anchors, listed, 1];
     if is == should_be {
         Ok(())
     } else {
         Err(format!(
-            "evidence, chunks, relations, anchors and listed anchors are {is:?}, and not {should_be:?}"
+            "evidence, chunks, relations, anchors, listed anchors and kinds are {is:?}, and not {should_be:?}"
         ))
     }
 }

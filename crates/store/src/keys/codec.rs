@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sillok_core::decision::RelationName;
 use sillok_core::slot::Slot;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -208,6 +209,21 @@ impl<'a> KeyReader<'a> {
             return Err(self.corrupt("the key is too short"));
         }
         self.text(self.rest)
+    }
+
+    /// All that is left, which has to be the name of a kind of relation that is declared, as it is written.
+    pub(super) fn relation_name_to_end(self) -> Result<RelationName, Error> {
+        let (family, key) = (self.family, self.key);
+        let text = self.text_to_end()?;
+        let name = text.parse::<RelationName>().ok();
+        let name = name.filter(|name| name.as_str() == text);
+        name.ok_or_else(|| {
+            corrupt(
+                family,
+                key,
+                "there is no such name of a relation".to_owned(),
+            )
+        })
     }
 
     /// Nothing may be left.

@@ -2,7 +2,7 @@
 //!
 //! | key | value | mutability |
 //! |---|---|---|
-//! | `R`, [`NodeKey`] of the target (16), [`ScopePath`] of the decision (4 times 8), its [`DecisionId`] (16), [`RelationKind`] (1) | [`Edge`] | written once, cleared when the decision is withdrawn or changed to one that does not say it |
+//! | `R`, [`NodeKey`] of the target (16), [`ScopePath`] of the decision (4 times 8), its [`DecisionId`] (16), [`KindKey`] (1, and the name of one that is declared) | [`Edge`] | written once, cleared when the decision is withdrawn or changed to one that does not say it |
 //!
 //! The other direction needs no row: a head says its own relations. Rows lie with their target, which may be
 //! of another scope than the decision, or no decision at all: a file of one name is one node of every scope. So the
@@ -10,7 +10,7 @@
 //! and all inside it, reads one range, in which no row of any other scope lies. Must not know which of them a reader may
 //! see.
 
-use sillok_core::decision::{Edge, Node, RelationKind};
+use sillok_core::decision::{Edge, Node, RelationKind, RelationName};
 use sillok_core::id::DecisionId;
 use sillok_core::scope::{Level, Scope};
 
@@ -74,6 +74,41 @@ impl ScopePath {
     }
 }
 
+/// The kind of a relation inside a key: its ordinal, and behind that the name of one that is declared.
+///
+/// Which way a declared one carries a change stands in the edge alone: of one name, a decision knows one declaration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KindKey {
+    ordinal: u8,
+    name: Option<RelationName>,
+}
+
+impl KindKey {
+    /// The key of `kind`.
+    #[must_use]
+    pub fn of(kind: RelationKind) -> Self {
+        Self {
+            ordinal: kind.ordinal(),
+            name: kind.declared().map(|kind| kind.name),
+        }
+    }
+
+    fn parse(mut reader: codec::KeyReader<'_>) -> Result<Self, Error> {
+        let ordinal = reader.u8()?;
+        let name = if ordinal == RelationKind::DECLARED_ORDINAL {
+            Some(reader.relation_name_to_end()?)
+        } else {
+            let mut kinds = RelationKind::BUILT_IN.into_iter();
+            if !kinds.any(|kind| kind.ordinal() == ordinal) {
+                return Err(reader.corrupt("there is no such kind of relation"));
+            }
+            reader.end()?;
+            None
+        };
+        Ok(Self { ordinal, name })
+    }
+}
+
 /// A key, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
@@ -84,7 +119,7 @@ pub struct Key {
     /// The decision.
     pub root: DecisionId,
     /// The kind of the relation.
-    pub kind: RelationKind,
+    pub kind: KindKey,
 }
 
 impl Key {
@@ -98,7 +133,7 @@ impl Key {
             to: NodeKey::of(&edge.to),
             scope: ScopePath::of(scope),
             root: *root,
-            kind: edge.kind,
+            kind: KindKey::of(edge.kind),
         })
     }
 }
@@ -106,13 +141,15 @@ impl Key {
 /// The key of a relation.
 #[must_use]
 pub fn key(relation: &Key) -> Vec<u8> {
+    let KindKey { ordinal, name } = &relation.kind;
     codec::build(
         FAMILY,
         &[
             relation.to.as_bytes(),
             relation.scope.as_bytes(),
             relation.root.as_bytes(),
-            &[relation.kind as u8],
+            &[*ordinal],
+            name.as_ref().map_or(&[], |name| name.as_str().as_bytes()),
         ],
     )
 }
@@ -126,15 +163,11 @@ pub fn parse(key: &[u8]) -> Result<Key, Error> {
     let to = NodeKey(reader.array()?);
     let scope = ScopePath(reader.array()?);
     let root = DecisionId::from_bytes(reader.array()?);
-    let number = reader.u8()?;
-    let kind = RelationKind::ALL.get(usize::from(number)).copied();
-    let kind = kind.ok_or_else(|| reader.corrupt("there is no such kind of relation"))?;
-    reader.end()?;
     Ok(Key {
         to,
         scope,
         root,
-        kind,
+        kind: KindKey::parse(reader)?,
     })
 }
 

@@ -41,6 +41,7 @@ use super::relay::RelayRow;
 use super::vector;
 
 pub(super) mod decisions;
+pub(super) mod declared;
 pub(super) mod evidence;
 
 /// Everything that a sample is made of.

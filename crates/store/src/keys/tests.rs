@@ -17,6 +17,7 @@ use super::*;
 use crate::key_range::successor;
 
 mod decisions;
+mod declared;
 mod kept;
 
 /// Compares with the golden file; with `SILLOK_GOLDEN=write` in the environment, writes a file
@@ -312,6 +313,12 @@ family_tests! {
         key: keys::anchor_listed::key(&p.anchor_place()),
         parsed: p.anchor_place(),
         value: ();
+    declared_relation, DeclaredRelation, p,
+        key: keys::declared_relation::key(&p.scope_key(), p.relation_name()),
+        parsed: keys::declared_relation::Key {
+            scope: p.scope_key(), name: p.relation_name()
+        },
+        value: p.declared_relation();
 }
 
 proptest! {
@@ -387,7 +394,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCREAN");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCREANK");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }
@@ -402,7 +409,7 @@ fn every_family_has_a_golden_file_and_no_other_is_left() {
         .collect();
     let name = |family: &Family| format!("{}.txt", family.as_str().replace(' ', "_"));
     let mut expected: Vec<String> = Family::ALL.iter().map(name).collect();
-    expected.extend(["head_2.txt".to_owned(), "run_2.txt".to_owned()]);
+    expected.extend(["head_2", "related_declared", "run_2"].map(|name| format!("{name}.txt")));
     found.sort();
     expected.sort();
     assert_eq!(found, expected);

@@ -8,7 +8,7 @@ use sillok_core::id::{DecisionId, Seq};
 use sillok_core::invariants::Invariant;
 use sillok_store::keys::decision_claim::ClaimKey;
 use sillok_store::keys::decision_listed::DomainKey;
-use sillok_store::keys::related::{NodeKey, ScopePath};
+use sillok_store::keys::related::{KindKey, NodeKey, ScopePath};
 use sillok_store::keys::{self, Family, decision_listed, related};
 
 use super::{WORLD, changed, difference_of, events_of, keys_of};
@@ -16,7 +16,7 @@ use crate::rows::Place;
 use crate::tests::harness::{PROJECT, scope};
 use crate::tests::world::Pairs;
 
-/// For each family of decisions, a row that no event leads to.
+/// For each family of decisions, and of the kinds of relations between them, a row that no event leads to.
 pub(super) fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
     let value_of = |family| WORLD[&keys_of(family)[0]].clone();
     let place = Place::of(&scope(PROJECT));
@@ -32,7 +32,7 @@ pub(super) fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
         to: NodeKey::of(&Node::file("src/nowhere.rs").unwrap()),
         scope: ScopePath::of(&scope(PROJECT)),
         root,
-        kind: RelationKind::AppliesTo,
+        kind: KindKey::of(RelationKind::AppliesTo),
     };
     let claim = ClaimKey::of("unsaid");
     vec![
@@ -53,6 +53,10 @@ pub(super) fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
             value_of(Family::DecisionClaim),
         ),
         (related::key(&related), value_of(Family::Related)),
+        (
+            keys::declared_relation::key(&place.key, "UNSAID".parse().unwrap()),
+            value_of(Family::DeclaredRelation),
+        ),
     ]
 }
 

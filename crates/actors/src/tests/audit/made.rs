@@ -49,7 +49,8 @@ fn the_decisions_of_the_world_are_what_they_should_be() {
     // One of those that were withdrawn is active again.
     assert_eq!(keys_of(Family::DecisionListed).len(), begun - 1);
     assert_eq!(keys_of(Family::DecisionClaim).len(), 2);
-    assert_eq!(keys_of(Family::Related).len(), 5);
+    assert_eq!(keys_of(Family::Related).len(), 6);
+    assert_eq!(keys_of(Family::DeclaredRelation).len(), 2);
 }
 
 #[test]

@@ -4,13 +4,14 @@ use core::fmt::Write as _;
 use std::collections::BTreeSet;
 
 use sillok_core::command::{AnswerBody, Command};
-use sillok_core::decision::{Node as Place, Rank, RelationKind};
+use sillok_core::decision::{Node as Place, Rank, Reach, RelationKind};
 use sillok_core::entry::{Detail, Episode, Table};
 use sillok_core::id::EntryId;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{CausalEdge, NewEntry};
 use sillok_core::{Error, ErrorCode};
 
+use super::declared::{declare, kind};
 use super::kept::kept;
 use super::stage::{PLACES, Stage, at, file, relates, says, viewer, withdraw};
 use crate::reads::{
@@ -168,6 +169,12 @@ async fn relations_lead_to_what_holds_is_there_and_is_seen() {
     let run = stage.keep(ORG, "a run", "p99 is 12 ms").await;
     let above = stage.begin(ORG, says(Rank::Axis, "one store")).await;
     let gone = stage.begin(ORG, says(Rank::Normal, "no cache")).await;
+    let explains = kind("EXPLAINS", Reach::Both);
+    let declared = declare(explains);
+    stage
+        .give(PrincipalKind::Human, ORG, declared)
+        .await
+        .unwrap();
     let mut text = says(Rank::Lock, "one writer");
     let symbol = Place::symbol("write", Some("src/a.rs")).unwrap();
     for (kind, to) in [
@@ -175,6 +182,8 @@ async fn relations_lead_to_what_holds_is_there_and_is_seen() {
         (RelationKind::DependsOn, at(ORG, gone)),
         (RelationKind::AppliesTo, symbol),
         (RelationKind::RestsOn, kept(ORG, run)),
+        (RelationKind::Declared(explains), at(ORG, above)),
+        (RelationKind::Declared(explains), at(ORG, gone)),
     ] {
         text = relates(kind, to, text);
     }
@@ -194,6 +203,7 @@ async fn relations_lead_to_what_holds_is_there_and_is_seen() {
         "one writer DEPENDS_ON one store",
         "one writer APPLIES_TO write",
         "one writer RESTS_ON a run",
+        "one writer EXPLAINS one store",
     ];
     assert_eq!(joined(&parts), expected);
     let GraphNode::Evidence {

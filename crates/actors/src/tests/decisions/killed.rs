@@ -2,12 +2,13 @@
 //! and a retry makes the new one of it, once.
 
 use sillok_core::command::{Answer, Command};
-use sillok_core::decision::{Rank, RelationKind};
+use sillok_core::decision::{Rank, Reach, RelationKind};
 use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
 use sillok_core::principal::PrincipalKind;
 use sillok_store::keys::{self, Family};
 use tokio::runtime::{Builder, Runtime};
 
+use super::declared::{declare, kind};
 use super::erased::{NOTHING, erase, holding};
 use super::kept::{keep, kept, let_go, listed_in, original, point, points_to};
 use super::stage::{
@@ -43,6 +44,8 @@ enum Deed {
     LetGo,
     /// Erases a decision, evidence in chunks and an anchor.
     Erase,
+    /// Declares a kind of relation.
+    Declare,
 }
 
 /// What stands before the deed: the decision that it is about, one that it may be related to, and what may be pointed to and
@@ -114,6 +117,7 @@ impl Deed {
             }
             Self::LetGo => let_go(before.anchor),
             Self::Erase => erase(&[before.root], &[before.evidence], &[before.anchor]),
+            Self::Declare => declare(kind("EXPLAINS", Reach::Both)),
         }
     }
 }
@@ -155,6 +159,10 @@ fn shape(pairs: &Pairs) -> Shape {
                 format!("{} {:?} {}", anchor.hint, anchor.to, anchor.is_dropped())
             }
             Family::AnchorListed => String::new(),
+            Family::DeclaredRelation => {
+                let declared = keys::declared_relation::decode(key, value).unwrap();
+                format!("{} {} {}", declared.name, declared.reach, declared.meaning)
+            }
             _ => return None,
         };
         Some((key.clone(), said))
@@ -289,6 +297,11 @@ fn saving_evidence_that_is_killed_at_any_call_leaves_the_old_state_or_the_new_on
 #[test]
 fn saving_evidence_whose_chunks_take_several_commits_that_is_killed_leaves_no_half_of_it() {
     kill_at_every(Deed::Keep(150_000), 4);
+}
+
+#[test]
+fn a_declaration_that_is_killed_at_any_call_leaves_the_old_state_or_the_new_one() {
+    kill_at_each_call(Deed::Declare);
 }
 
 #[test]

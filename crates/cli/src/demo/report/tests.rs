@@ -250,7 +250,7 @@ fn saved() -> DecisionReport {
 fn loaded() -> BriefReport {
     let reached = reached(Edge {
         from: decision("", 4),
-        kind: RelationKind::AppliesTo,
+        kind: RelationKind::AppliesTo.into(),
         to: Node::file("src/count.sh").unwrap(),
     });
     let structural = BriefItem::Structural {
@@ -351,7 +351,7 @@ fn stop() -> StopReport {
     let proposed = decision("/worktree/agent-4", 0);
     let limits = Edge {
         from: proposed.clone(),
-        kind: RelationKind::Constrains,
+        kind: RelationKind::Constrains.into(),
         to: decision("", 4),
     };
     StopReport {

@@ -2,16 +2,21 @@
 
 use super::world::{PROJECT, TASK, World};
 use crate::command::{AnswerBody, Command, DecisionRef, SaveDecision};
-use crate::decision::{Act, Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use crate::decision::{
+    Act, DeclaredRelation, Domain, NewDecision, Node, Rank, Reach, Relation, RelationKind,
+    RelationName,
+};
 use crate::entry::Claim;
 use crate::error::{Error, ErrorCode};
-use crate::id::DecisionId;
+use crate::id::{DecisionId, Seq};
 use crate::invariants::decision_chain;
 use crate::membership::WireVersion;
-use crate::principal::PrincipalKind;
+use crate::principal::{Actor, PrincipalKind};
 use crate::scope::Scope;
+use crate::time::Timestamp;
 
 mod chains;
+mod declaring;
 mod relations;
 mod sizes;
 
@@ -79,6 +84,22 @@ fn root_of(answer: &AnswerBody) -> DecisionId {
 
 fn begun(world: &mut World, kind: PrincipalKind, text: NewDecision) -> DecisionId {
     root_of(&world.give(kind, begin(text)).unwrap())
+}
+
+fn name(text: &str) -> RelationName {
+    text.parse().unwrap()
+}
+
+/// What a scope declared, as it is stored.
+fn stored(text: &str, reach: Reach) -> DeclaredRelation {
+    DeclaredRelation {
+        name: name(text),
+        reach,
+        meaning: "m".into(),
+        by: Actor::system(),
+        at: Timestamp::EPOCH,
+        seq: Seq::new(1),
+    }
 }
 
 fn current(refused: &Error) -> Option<u64> {

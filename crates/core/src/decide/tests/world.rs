@@ -10,7 +10,7 @@ use crate::command::{
 };
 use crate::commit::{CommitName, Presence};
 use crate::config::RulesConfig;
-use crate::decision::{DecisionHead, DecisionVersion};
+use crate::decision::{DecisionHead, DecisionVersion, DeclaredRelation, RelationName};
 use crate::entry::{Binding, ClaimHash, Detail, Head, Metadata, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::error::Error;
@@ -61,6 +61,8 @@ pub(in crate::decide) struct World {
     pub(in crate::decide) decisions_elsewhere: BTreeMap<(Scope, DecisionId), DecisionHead>,
     /// Evidence that other scopes have.
     pub(in crate::decide) evidence_elsewhere: BTreeSet<(Scope, EvidenceId)>,
+    /// Kinds of relations that other scopes have declared.
+    pub(in crate::decide) declared_elsewhere: BTreeMap<(Scope, RelationName), DeclaredRelation>,
     /// Evidence of the scope.
     pub(in crate::decide) evidence: BTreeMap<EvidenceId, Evidence>,
     /// Rows of decisions that changed, in order.
@@ -101,6 +103,7 @@ impl World {
             decision_versions: BTreeMap::new(),
             decisions_elsewhere: BTreeMap::new(),
             evidence_elsewhere: BTreeSet::new(),
+            declared_elsewhere: BTreeMap::new(),
             evidence: BTreeMap::new(),
             decision_changes: Vec::new(),
             changes: Vec::new(),
@@ -373,6 +376,14 @@ impl World {
                 facts.evidence_elsewhere.insert(named, is_there);
             }
             Need::Anchor(id) => self.state.learn_anchor(id, None),
+            Need::DeclaredRelation(scope, name) if scope == *self.state.scope() => {
+                self.state.learn_declared(name, None);
+            }
+            Need::DeclaredRelation(scope, name) => {
+                let named = (scope, name);
+                let found = self.declared_elsewhere.get(&named).cloned();
+                facts.declared.insert(named, found);
+            }
             other => panic!("{other:?} is of no decision, evidence or anchor"),
         }
     }

@@ -1,14 +1,17 @@
 //! Saving, withdrawing and restoring decisions: requests and answers.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use sillok_core::command::{self, Command, DecisionRef};
-use sillok_core::decision::{self, Domain, NewDecision, Proposal, Rank, RelationKind};
+use sillok_core::decision::{self, Domain, NewDecision, Proposal, Rank, RelationName};
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::{CommandId, DecisionId, Seq};
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use utoipa::ToSchema;
 
+use super::{KindName, Reaches};
 use crate::api::{Claim, Meaning, schema};
 
 /// What a decision declares to have to do with something else.
@@ -17,19 +20,17 @@ use crate::api::{Claim, Meaning, schema};
 pub struct Relation {
     /// How they are related.
     #[schema(value_type = schema::RelationKind)]
-    pub kind: RelationKind,
+    pub kind: KindName,
     /// To what.
     #[schema(value_type = schema::Node)]
     pub to: String,
 }
 
-impl TryFrom<Relation> for decision::Relation {
-    type Error = Error;
-
-    fn try_from(wire: Relation) -> Result<Self, Error> {
-        Ok(Self {
-            kind: wire.kind,
-            to: wire.to.parse()?,
+impl Relation {
+    fn resolve(self, reaches: &Reaches) -> Result<decision::Relation, Error> {
+        Ok(decision::Relation {
+            kind: self.kind.resolve(reaches)?,
+            to: self.to.parse()?,
         })
     }
 }
@@ -37,7 +38,7 @@ impl TryFrom<Relation> for decision::Relation {
 impl From<decision::Relation> for Relation {
     fn from(relation: decision::Relation) -> Self {
         Self {
-            kind: relation.kind,
+            kind: relation.kind.into(),
             to: relation.to.to_string(),
         }
     }
@@ -94,13 +95,20 @@ struct Said {
 }
 
 impl SaveDecision {
-    /// The command, and where it goes.
+    /// The names of the kinds that its relations are of, but for those that are built in.
+    #[must_use]
+    pub fn declared_kinds(&self) -> BTreeSet<RelationName> {
+        let kinds = self.relations.iter().map(|relation| relation.kind);
+        kinds.filter_map(KindName::declared).collect()
+    }
+
+    /// The command, and where it goes. Of each declared kind, `reaches` says which way it carries a change.
     ///
     /// # Errors
     /// `invalid_scope`, `invalid_id`, `invalid_request` where a change is named in part or leaves out what it has to say,
     /// and what is wrong with a name.
-    pub fn into_command(self) -> Result<(Scope, Command), Error> {
-        let said = self.parse()?;
+    pub fn into_command(self, reaches: &Reaches) -> Result<(Scope, Command), Error> {
+        let said = self.parse(reaches)?;
         let save = command::SaveDecision {
             change: said.change,
             text: said.text,
@@ -113,12 +121,15 @@ impl SaveDecision {
     ///
     /// # Errors
     /// As [`Self::into_command`].
-    pub fn into_proposal(self) -> Result<(Scope, Option<DecisionRef>, Proposal), Error> {
-        let said = self.parse()?;
+    pub fn into_proposal(
+        self,
+        reaches: &Reaches,
+    ) -> Result<(Scope, Option<DecisionRef>, Proposal), Error> {
+        let said = self.parse(reaches)?;
         Ok((said.scope, said.change, Proposal::of(said.text)))
     }
 
-    fn parse(self) -> Result<Said, Error> {
+    fn parse(self, reaches: &Reaches) -> Result<Said, Error> {
         let scope = Scope::parse(&self.scope)?;
         let change = match (self.root, self.expected_version) {
             (None, None) => None,
@@ -137,7 +148,7 @@ impl SaveDecision {
             return Err(incomplete("a change says its 'rank' and its 'domain'"));
         }
         let domain: Option<Domain> = self.domain.as_deref().map(str::parse).transpose()?;
-        let relations = self.relations.into_iter().map(TryInto::try_into);
+        let relations = self.relations.into_iter().map(|one| one.resolve(reaches));
         let text = NewDecision {
             rank: self.rank.unwrap_or(Rank::Normal),
             domain: domain.unwrap_or_default(),
@@ -261,7 +272,7 @@ mod tests {
     fn parsed(text: &str) -> Result<(Scope, Command), Error> {
         serde_json::from_str::<SaveDecision>(text)
             .unwrap()
-            .into_command()
+            .into_command(&Reaches::new())
     }
 
     #[test]
@@ -316,13 +327,17 @@ mod tests {
                 r#""relations":[{"kind":"APPLIES_TO","to":"file:../a"}]"#,
                 ErrorCode::InvalidArgument,
             ),
+            (
+                r#""relations":[{"kind":"LIKES","to":"file:a"}]"#,
+                ErrorCode::InvalidArgument,
+            ),
         ] {
             let text = format!(r#"{{"scope":"org/a","title":"t","content":"c",{field}}}"#);
             assert_eq!(parsed(&text).unwrap_err().code, code, "{field}");
         }
         for odd in [
             r#""rank":"strong""#,
-            r#""relations":[{"kind":"LIKES","to":"file:a"}]"#,
+            r#""relations":[{"kind":"LIKES IT","to":"file:a"}]"#,
         ] {
             let text = format!(r#"{{"scope":"org/a","title":"t","content":"c",{odd}}}"#);
             assert!(

@@ -3,7 +3,6 @@
 //! Owns what each of them means. Who builds a graph takes them from here.
 
 use serde::Serialize;
-use sillok_core::decision::RelationKind;
 
 /// All names of a graph.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -62,9 +61,9 @@ const fn text(name: &'static str, means: &'static str) -> Property {
 /// The node as it is written everywhere else.
 const NODE: Property = text("node", "the node as it is written elsewhere");
 
-const fn declared(kind: RelationKind, to: &'static [&'static str], means: &'static str) -> Kind {
+const fn related(name: &'static str, to: &'static [&'static str], means: &'static str) -> Kind {
     Kind {
-        name: kind.as_str(),
+        name,
         from: "Decision",
         to,
         means,
@@ -72,7 +71,8 @@ const fn declared(kind: RelationKind, to: &'static [&'static str], means: &'stat
     }
 }
 
-/// The names of every graph.
+/// The names of every graph. Where kinds of relations are declared, their names come on top: such edges lead from a
+/// `Decision` to a `Decision`, and have no properties.
 pub const SCHEMA: Schema = Schema {
     labels: &[
         Label {
@@ -144,31 +144,23 @@ pub const SCHEMA: Schema = Schema {
         },
     ],
     kinds: &[
-        declared(
-            RelationKind::DependsOn,
+        related(
+            "DEPENDS_ON",
             &["Decision"],
             "it holds because the other does",
         ),
-        declared(
-            RelationKind::Constrains,
+        related(
+            "CONSTRAINS",
             &["Decision"],
             "it limits what the other may become",
         ),
-        declared(
-            RelationKind::Validates,
+        related(
+            "VALIDATES",
             &["Decision"],
             "it shows that the other is right",
         ),
-        declared(
-            RelationKind::AppliesTo,
-            &["File", "Symbol"],
-            "it is about the place",
-        ),
-        declared(
-            RelationKind::RestsOn,
-            &["Evidence"],
-            "the evidence speaks for it",
-        ),
+        related("APPLIES_TO", &["File", "Symbol"], "it is about the place"),
+        related("RESTS_ON", &["Evidence"], "the evidence speaks for it"),
         Kind {
             name: "CAUSED",
             from: "Finding",
@@ -192,3 +184,22 @@ pub const SCHEMA: Schema = Schema {
         },
     ],
 };
+
+#[cfg(test)]
+mod tests {
+    use sillok_core::decision::{RelationKind, RelationName};
+
+    use super::*;
+
+    #[test]
+    fn each_kind_is_built_in_or_cannot_be_declared() {
+        let built_in = RelationKind::BUILT_IN.map(|kind| kind.to_string());
+        let names = SCHEMA.kinds.iter().map(|kind| kind.name);
+        let (of_decisions, others): (Vec<&str>, Vec<&str>) =
+            names.partition(|name| name.parse::<RelationKind>().is_ok());
+        assert_eq!(of_decisions, built_in);
+        for name in others {
+            assert!(name.parse::<RelationName>().is_err(), "{name}");
+        }
+    }
+}

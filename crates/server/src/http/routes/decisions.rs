@@ -37,7 +37,10 @@ pub(super) async fn save(
     State(app): State<App>,
     write: Write<SaveDecision>,
 ) -> Reply<DecisionSaved> {
-    let command = write.body.into_command().map_err(Refusal::of(write.id))?;
+    let reaches = app.reaches(&write.session.principal, &write.body).await;
+    let reaches = reaches.map_err(Refusal::of(write.id))?;
+    let command = write.body.into_command(&reaches);
+    let command = command.map_err(Refusal::of(write.id))?;
     let receipt = app.carry_out(&write.session, write.id, command).await?;
     app.decided(&write.session, receipt).await
 }
@@ -50,8 +53,9 @@ pub(super) async fn save(
     responses((status = 200, description = "What it would mean.", body = Proposed)),
     extensions(("x-sillok-access" = json!(["control/propose"]))))]
 pub(super) async fn propose(State(app): State<App>, ask: Ask<SaveDecision>) -> Reply<Proposed> {
-    let (scope, change, proposal) = ask.body.into_proposal()?;
     let principal = &ask.session.principal;
+    let reaches = app.reaches(principal, &ask.body).await?;
+    let (scope, change, proposal) = ask.body.into_proposal(&reaches)?;
     let proposed = app.node().propose(principal, &scope, change, &proposal);
     let proposed = proposed.await.map_err(Refusal::of_node)?;
     Ok(Json(proposed.into()))

@@ -108,7 +108,10 @@ fn seen_by(heard: &Heard, was_changed: bool) -> Vec<&'static str> {
             _ => vec![("proposal refused", true)],
         },
         Told::Impact { reached, .. } => {
-            vec![("decision reached from evidence", rests_on(reached))]
+            vec![
+                ("decision reached from evidence", rests_on(reached)),
+                ("decision reached by a declared kind", is_declared(reached)),
+            ]
         }
         Told::Text(said) => {
             let is_part = matches!(&heard.asked, Asked::Text { part: Some(_), .. });
@@ -144,6 +147,12 @@ fn rests_on(reached: &[Reached]) -> bool {
     edges.any(|edge| edge.kind == RelationKind::RestsOn)
 }
 
+/// Whether something is reached over a relation of a declared kind.
+fn is_declared(reached: &[Reached]) -> bool {
+    let mut edges = reached.iter().flat_map(|one| &one.path);
+    edges.any(|edge| edge.kind.declared().is_some())
+}
+
 /// Asks what it means to others that a version was saved, with a token of such a width; nothing where there is none.
 pub(super) async fn meaning(agent: &mut Agent, saved: Option<Saved>, width: Option<u8>) {
     let (Some(saved), Some(width)) = (saved, width) else {
@@ -173,7 +182,8 @@ pub(super) async fn propose(agent: &mut Agent, scope: &Scope, which: Option<u8>,
     }
 }
 
-fn home_of(scope: &Scope) -> Home {
+/// Where a scope of the workload lies.
+pub(super) fn home_of(scope: &Scope) -> Home {
     Home::of(scope).expect("decisions are made at home")
 }
 

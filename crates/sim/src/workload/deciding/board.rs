@@ -3,12 +3,15 @@
 //! Owns what is known of each: as much as whoever saved it was told. Others may have changed it since.
 
 use sillok_core::command::DecisionRef;
-use sillok_core::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use sillok_core::decision::{
+    DeclaredKind, Domain, NewDecision, Node, Rank, Reach, Relation, RelationKind,
+};
 use sillok_core::entry::Claim;
 use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
 use sillok_core::scope::{Level, Scope};
 
 use super::asked::Asker;
+use super::declaring::name;
 use super::original::Original;
 use super::{DOMAINS, KEYS, PLACES, Says};
 
@@ -80,6 +83,8 @@ pub(super) struct Board {
     known: Vec<Known>,
     pub(super) evidence: Vec<KnownEvidence>,
     anchors: Vec<KnownAnchor>,
+    /// Kinds of relations, each with the scope that declared it.
+    declared: Vec<(Scope, DeclaredKind)>,
     /// How many saves were acknowledged.
     pub(super) saves: u64,
 }
@@ -165,6 +170,28 @@ impl Board {
         }));
     }
 
+    /// Tells of a kind of relation that was declared.
+    pub(super) fn declared(&mut self, scope: &Scope, kind: DeclaredKind) {
+        self.declared.push((scope.clone(), kind));
+    }
+
+    /// A kind by its place: those that are built in come first, and then the names that are declared, each as the nearest
+    /// scope declares it that is known to. Of one that nobody is known to have declared, whoever uses it guesses.
+    fn kind(&self, scope: &Scope, number: u8) -> RelationKind {
+        if let Some(built_in) = RelationKind::BUILT_IN.get(usize::from(number)) {
+            return *built_in;
+        }
+        let name = name(number - RelationKind::DECLARED_ORDINAL);
+        let around = self.declared.iter();
+        let around = around.filter(|(of, kind)| kind.name == name && of.contains(scope));
+        let nearest = around.max_by_key(|(of, _)| of.as_str().len());
+        let guessed = DeclaredKind {
+            name,
+            reach: Reach::Both,
+        };
+        RelationKind::Declared(nearest.map_or(guessed, |(_, kind)| *kind))
+    }
+
     /// Tells that an anchor was dropped.
     pub(super) fn dropped(&mut self, id: AnchorId) {
         let mut anchors = self.anchors.iter_mut();
@@ -207,8 +234,12 @@ impl Board {
         ];
         hidden.any(|one| {
             let mut relations = one.relations().iter();
-            relations
-                .any(|relation| carried.contains(&relation.kind) && nodes.contains(&relation.to))
+            relations.any(|relation| {
+                let declared = relation.kind.declared();
+                let is_carried = carried.contains(&relation.kind)
+                    || declared.is_some_and(|kind| kind.reach.carries_back());
+                is_carried && nodes.contains(&relation.to)
+            })
         })
     }
 
@@ -257,14 +288,17 @@ impl Board {
     fn relations(&self, scope: &Scope, said: &[(u8, u8)], before: Option<&Known>) -> Vec<Relation> {
         let mut relations: Vec<Relation> = Vec::new();
         for (kind, which) in said {
-            let kind = kind_of(*kind);
+            let kind = self.kind(scope, *kind);
             let to = match kind {
                 RelationKind::AppliesTo => Some(place(*which)),
                 RelationKind::RestsOn => {
                     let found = self.evidence_around(scope, *which);
                     found.map(|known| known.node())
                 }
-                RelationKind::DependsOn | RelationKind::Constrains | RelationKind::Validates => {
+                RelationKind::DependsOn
+                | RelationKind::Constrains
+                | RelationKind::Validates
+                | RelationKind::Declared(_) => {
                     let own = before.map(|known| known.root);
                     let others = self
                         .known
@@ -280,11 +314,6 @@ impl Board {
         }
         relations
     }
-}
-
-/// A kind of relation.
-pub(super) fn kind_of(number: u8) -> RelationKind {
-    RelationKind::ALL[usize::from(number) % RelationKind::ALL.len()]
 }
 
 /// A file or symbol.
@@ -367,6 +396,55 @@ mod tests {
             let relations = said(Some(&own), vec![(1, which)]);
             assert_eq!(relations.len(), 1);
             assert_ne!(relations[0].to, own.node());
+        }
+    }
+
+    #[test]
+    fn a_declared_kind_is_used_as_the_nearest_scope_is_known_to_declare_it() {
+        let (above, home, aside) = ("org/a", "org/a/project/b", "org/a/project/c");
+        let mut board = board(&[above]);
+        let number = RelationKind::DECLARED_ORDINAL + 1;
+        let used = |board: &Board, path: &str| {
+            let says = says(Rank::Normal, Some(vec![(number, 0)]));
+            let text = board.text(&scope(path), &says, None, "c".into());
+            let [relation] = text.relations.as_slice() else {
+                panic!("{:?}", text.relations);
+            };
+            assert!(relation.kind.leads_to(&relation.to), "{relation:?}");
+            let kind = relation.kind.declared().unwrap();
+            assert_eq!(kind.name, name(1));
+            kind.reach
+        };
+        assert_eq!(used(&board, home), Reach::Both, "it is guessed");
+        for (path, reach) in [
+            (home, Reach::Forward),
+            (aside, Reach::Neither),
+            (above, Reach::Backward),
+        ] {
+            let name = name(1);
+            board.declared(&scope(path), DeclaredKind { name, reach });
+        }
+        let inside = format!("{home}/worktree/w");
+        assert_eq!(used(&board, &inside), Reach::Forward);
+        assert_eq!(used(&board, "org/a/project/d"), Reach::Backward);
+        let to = [board.at(0).unwrap().node()];
+        let text = |reach| {
+            let kind = DeclaredKind {
+                name: name(1),
+                reach,
+            };
+            let mut text = board.at(0).unwrap().texts[0].1.clone();
+            text.relations = vec![Relation {
+                kind: RelationKind::Declared(kind),
+                to: to[0].clone(),
+            }];
+            text
+        };
+        for (number, reach) in (2..).zip(Reach::ALL) {
+            let mut board = self::board(&[above]);
+            board.saved(&scope(home), (root(number), 1), Some(text(reach)));
+            let hides = board.hides(&asker(above, aside), &to);
+            assert_eq!(hides, reach.carries_back(), "{reach}");
         }
     }
 

@@ -2,8 +2,9 @@
 //!
 //! Owns how often each action comes, and what it is about. It must not know what comes of it.
 
-use sillok_core::decision::{Rank, RelationKind};
+use sillok_core::decision::{Rank, Reach, RelationKind};
 
+use super::declaring::NAMES;
 use super::keeping::{ANCHORS_MAX, GOALS_MAX, PART_MAX};
 use super::original::CHUNKS_MAX;
 use super::{
@@ -25,19 +26,20 @@ pub(super) fn action(draw: &mut Draw<'_>) -> Action {
             says: says(draw, 400),
             asks: asks(draw),
         },
-        36..=39 => Action::Rush {
+        36..=38 => Action::Rush {
             which: which(draw),
             writers: WRITERS.0 + draw.byte((WRITERS.1 - WRITERS.0 + 1).into()),
         },
-        40..=45 => Action::Withdraw {
+        39..=43 => Action::Withdraw {
             which: which(draw),
             asks: asks(draw),
         },
-        46..=51 => Action::Restore {
+        44..=48 => Action::Restore {
             which: draw.byte(64),
             text: draw.byte(8),
             asks: asks(draw),
         },
+        49..=51 => declare(draw),
         52..=57 => Action::Ring {
             home: home(draw),
             size: RING.0 + draw.byte((RING.1 - RING.0 + 1).into()),
@@ -64,6 +66,19 @@ pub(super) fn action(draw: &mut Draw<'_>) -> Action {
             limit: 1 + draw.byte(VERSIONS_MAX.into()),
         },
         _ => Action::Keeping(keeping(draw)),
+    }
+}
+
+/// In an organisation or a project: nothing inside one declares anything.
+fn declare(draw: &mut Draw<'_>) -> Action {
+    let home = Home {
+        level: draw.byte(2),
+        ..home(draw)
+    };
+    Action::Declare {
+        home,
+        name: draw.byte(NAMES.len()),
+        reach: draw.byte(Reach::ALL.len()),
     }
 }
 
@@ -149,7 +164,11 @@ fn says(draw: &mut Draw<'_>, keeps_permille: u32) -> Says {
         .collect();
     // What it rests on comes on top, so that the others stay as many.
     let evidence = maybe(draw, 200, 16);
-    relations.extend(evidence.map(|which| (RelationKind::RestsOn as u8, which)));
+    relations.extend(evidence.map(|which| (RelationKind::RestsOn.ordinal(), which)));
+    // And so does what a declared kind leads to.
+    let name = RelationKind::DECLARED_ORDINAL + draw.byte(NAMES.len());
+    let declared = maybe(draw, 150, 16);
+    relations.extend(declared.map(|which| (name, which)));
     Says {
         rank: rank as u8,
         domain,

@@ -53,6 +53,12 @@ impl Check for Deciding {
             return Err(Violation::new("a proposal is stored nowhere", what));
         }
         let timeline = Timeline::of(end, written, kept);
+        if let Some(what) = timeline.declared_again() {
+            return Err(Violation::new(
+                "a name of a relation is declared once",
+                what,
+            ));
+        }
         for heard in noted::<Heard>(end, HEARD) {
             let asked = (heard.from_us, heard.to_us);
             let wrong = timeline.wrong(asked, |view| wrong(view, &heard.asked, &heard.told));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sillok_core::ErrorCode;
 use sillok_core::anchor::NewAnchor;
 use sillok_core::command::{AnswerBody, Command};
-use sillok_core::decision::{Domain, Node, Rank};
+use sillok_core::decision::{DeclaredKind, Domain, Node, Rank};
 use sillok_core::id::{AnchorId, EvidenceId, Seq};
 use sillok_core::scope::Scope;
 
@@ -107,7 +107,7 @@ impl Keeping {
     }
 }
 
-/// Evidence, anchors or the end of one that somebody was told of who had it kept.
+/// Evidence, anchors, the end of one or a declared kind that somebody was told of who had it kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Told {
     /// Evidence was saved.
@@ -134,6 +134,12 @@ pub(super) enum Told {
     Dropped {
         scope: Scope,
         id: AnchorId,
+        seq: Seq,
+    },
+    /// A kind of relation was declared.
+    Declared {
+        scope: Scope,
+        kind: DeclaredKind,
         seq: Seq,
     },
 }
@@ -195,7 +201,8 @@ fn part_of(original: &Original, (begin, length): (u8, u8)) -> (u64, u64) {
     (from, from + PART_BYTES + of_whole(length))
 }
 
-fn note(agent: &Agent, told: &Told) {
+/// Writes down what an agent was told.
+pub(super) fn note(agent: &Agent, told: &Told) {
     let told = serde_json::to_value(told).expect("a note is data");
     agent.note(KEPT, told);
 }

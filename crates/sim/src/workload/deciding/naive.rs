@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use sillok_core::ErrorCode;
 use sillok_core::brief::Layer;
 use sillok_core::command::DecisionRef;
-use sillok_core::decision::{Domain, Edge, NewDecision, Node, Rank, Relation, RelationKind};
+use sillok_core::decision::{
+    DeclaredKind, Domain, Edge, NewDecision, Node, Rank, Reach, Relation, RelationKind,
+};
 use sillok_core::entry::Claim;
 use sillok_core::id::DecisionId;
 use sillok_core::limits::IMPACT_DEPTH_MAX;
@@ -201,6 +203,7 @@ impl<'a> View<'a> {
         }
         let further = text.relations.iter().filter(|one| !had.contains(one));
         let mut refused = further.filter_map(|one| match &one.to {
+            _ if !self.is_declared(scope, one.kind) => Some(ErrorCode::InvalidArgument),
             Node::Decision { scope: of, root } => match self.chains.get(&(of, *root)) {
                 Some(chain) if lies_in(scope.as_str(), of.as_str()) => {
                     chain.active().is_none().then_some(ErrorCode::Conflict)
@@ -215,6 +218,19 @@ impl<'a> View<'a> {
             Node::File { .. } | Node::Symbol { .. } => None,
         });
         refused.next()
+    }
+
+    /// Whether a kind is built in, or the nearest scope that declares its name declares it so.
+    fn is_declared(&self, scope: &Scope, kind: RelationKind) -> bool {
+        let RelationKind::Declared(DeclaredKind { name, reach }) = kind else {
+            return true;
+        };
+        let around = self
+            .declared
+            .iter()
+            .filter(|((of, known), _)| *known == name && lies_in(scope.as_str(), of.as_str()));
+        let nearest = around.max_by_key(|((of, _), _)| of.as_str().len());
+        nearest.is_some_and(|(_, known)| *known == reach)
     }
 
     /// What each version of a chain says.
@@ -253,6 +269,12 @@ pub(super) fn carries(edge: &Edge, from: &Node, at_the_start: bool) -> Option<No
         RelationKind::AppliesTo => (true, at_the_start),
         // Evidence changes what rests on it, where it is at hand, and nothing changes evidence.
         RelationKind::RestsOn => (false, at_the_start),
+        RelationKind::Declared(kind) => match kind.reach {
+            Reach::Forward => (true, false),
+            Reach::Backward => (false, true),
+            Reach::Both => (true, true),
+            Reach::Neither => (false, false),
+        },
     };
     if forth && edge.from == *from {
         Some(edge.to.clone())

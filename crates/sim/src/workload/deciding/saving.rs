@@ -11,7 +11,9 @@ use sillok_core::scope::{Level, Scope};
 use sillok_core::{Error, ErrorCode};
 
 use super::Says;
-use super::board::{Board, Known, kind_of};
+use super::asked::{Asked, HEARD, Heard, Told};
+use super::asking::home_of;
+use super::board::{Board, Known};
 use super::stored::Acknowledged;
 use crate::agent::Agent;
 
@@ -116,6 +118,13 @@ fn settle(
     {
         agent.client().saw("relation across scopes");
     }
+    let is_declared = |one: &Relation| one.kind.declared().is_some();
+    if text
+        .iter()
+        .any(|text| text.relations.iter().any(is_declared))
+    {
+        agent.client().saw("relation of a declared kind");
+    }
     agent.shared(|board: &mut Board| board.saved(scope, (root, version), text));
     Some(Saved {
         scope: scope.clone(),
@@ -126,7 +135,9 @@ fn settle(
 
 /// What a refusal shows, by its words, since several share a code.
 fn seen_by(error: &Error) -> Option<&'static str> {
-    if error.code != ErrorCode::Conflict {
+    if error.code == ErrorCode::InvalidArgument && error.message.starts_with("no relation ") {
+        Some("relation of an undeclared kind refused")
+    } else if error.code != ErrorCode::Conflict {
         None
     } else if error.message.contains(" is at version ") {
         Some("change of a decision refused for its version")
@@ -144,10 +155,38 @@ pub(super) async fn begin(agent: &mut Agent, scope: &Scope, says: &Says) -> Opti
     begin_with(agent, scope, text).await
 }
 
+/// Gives a save. One that is refused for a kind of relation is noted as a proposal is: it is judged in the same way.
+async fn give(
+    agent: &mut Agent,
+    (kind, scope): (PrincipalKind, &Scope),
+    change: Option<&Known>,
+    text: &NewDecision,
+) -> Result<Answer, Error> {
+    let from_us = agent.client().now_us();
+    let command = save(change, text.clone());
+    let ended = agent.attempt(kind, scope, command).await;
+    if let Err(error) = &ended
+        && error.code == ErrorCode::InvalidArgument
+    {
+        let heard = Heard {
+            asked: Asked::Proposal {
+                by: home_of(scope).asker(0),
+                change: change.map(Known::named),
+                text: Box::new(text.clone()),
+            },
+            told: Told::Refused(error.code),
+            from_us,
+            to_us: agent.client().now_us(),
+        };
+        let heard = serde_json::to_value(heard).expect("a note is data");
+        agent.note(HEARD, heard);
+    }
+    ended
+}
+
 async fn begin_with(agent: &mut Agent, scope: &Scope, text: NewDecision) -> Option<Known> {
     let kind = least(text.rank, scope.level());
-    let command = save(None, text.clone());
-    let ended = agent.attempt(kind, scope, command).await;
+    let ended = give(agent, (kind, scope), None, &text).await;
     let saved = settle(agent, scope, None, Some(text.clone()), ended)?;
     Some(Known {
         scope: saved.scope,
@@ -169,10 +208,8 @@ pub(super) async fn change(agent: &mut Agent, which: u8, says: &Says) -> Option<
 
 async fn change_to(agent: &mut Agent, known: &Known, text: NewDecision) -> Option<Saved> {
     // Somebody may have raised its rank meanwhile, which only a person may change.
-    let command = save(Some(known), text.clone());
-    let ended = agent
-        .attempt(PrincipalKind::Human, &known.scope, command)
-        .await;
+    let by = (PrincipalKind::Human, &known.scope);
+    let ended = give(agent, by, Some(known), &text).await;
     settle(agent, &known.scope, Some(known.version), Some(text), ended)
 }
 
@@ -259,10 +296,10 @@ pub(super) async fn ring(
     kind: u8,
 ) -> Option<Vec<Node>> {
     // To decisions the first three kinds lead.
-    let kind = kind_of(kind % 3);
+    let kind = RelationKind::BUILT_IN[usize::from(kind % 3)];
     let says = Says {
         rank: Rank::Normal as u8,
-        domain: kind as u8,
+        domain: kind.ordinal(),
         claim: None,
         relations: Some(Vec::new()),
     };

@@ -86,7 +86,7 @@ impl Parts {
             to: related::NodeKey::of(&edge.to),
             scope: related::ScopePath::of(&self.scope()),
             root: self.root(),
-            kind: edge.kind,
+            kind: related::KindKey::of(edge.kind),
         }
     }
 

@@ -141,7 +141,7 @@ fn an_unknown_rank_or_kind_of_relation_is_corrupt() {
         keys::decision_listed::parse(&listed),
     );
     let mut relation = related::key(&golden().related());
-    *relation.last_mut().unwrap() = u8::try_from(RelationKind::ALL.len()).unwrap();
+    *relation.last_mut().unwrap() = RelationKind::DECLARED_ORDINAL + 1;
     super::assert_corrupt(Family::Related, &relation, related::parse(&relation));
 }
 
@@ -180,7 +180,7 @@ fn relations_of_one_decision_to_several_nodes_have_a_row_each() {
                 to: related::NodeKey::of(to),
                 scope: related::ScopePath::of(&scope),
                 root,
-                kind: RelationKind::AppliesTo,
+                kind: related::KindKey::of(RelationKind::AppliesTo),
             })
         })
         .collect();

@@ -54,7 +54,7 @@ proptest! {
         let place = related::Key::of(&edge).unwrap();
         let key = related::key(&place);
         prop_assert_eq!(related::parse(&key).unwrap(), place);
-        prop_assert_eq!(place.kind, RelationKind::RestsOn);
+        prop_assert_eq!(place.kind, related::KindKey::of(RelationKind::RestsOn));
         prop_assert_eq!(place.to, related::NodeKey::of(&edge.to));
         prop_assert!(related::range_from(&edge.to, &p.scope()).contains(&key));
         let decision = Node::Decision { scope: p.scope(), root: p.root() };

@@ -31,7 +31,7 @@ fn decision(number: u8) -> Node {
 fn proposed() -> Proposed {
     let limits = Edge {
         from: decision(1),
-        kind: RelationKind::Constrains,
+        kind: RelationKind::Constrains.into(),
         to: decision(2),
     };
     Proposed {
@@ -97,7 +97,7 @@ fn text() -> DecisionText {
             value: "cents".to_owned(),
         }),
         relations: vec![Relation {
-            kind: RelationKind::AppliesTo,
+            kind: RelationKind::AppliesTo.into(),
             to: "file:src/cart.sh".to_owned(),
         }],
     }

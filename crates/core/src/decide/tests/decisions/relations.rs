@@ -1,6 +1,7 @@
 //! What decisions may be related to.
 
 use super::*;
+use crate::decision::DeclaredKind;
 use crate::error::ErrorCode;
 use crate::facts::{Facts, Need, needs};
 use crate::id::EvidenceId;
@@ -65,7 +66,19 @@ fn a_kind_leads_to_what_it_is_meant_for() {
     let id = EvidenceId::from_bytes([7; 16]);
     world.learn_evidence(id);
     let evidence = evidence(PROJECT, id);
-    for kind in RelationKind::ALL {
+    let name = name("CAUSES");
+    let kind = DeclaredKind {
+        name,
+        reach: Reach::Both,
+    };
+    let declares = Command::DeclareRelation {
+        name,
+        reach: kind.reach,
+        meaning: "m".into(),
+    };
+    world.give(HUMAN, declares).unwrap();
+    let declared = RelationKind::Declared(kind);
+    for kind in RelationKind::BUILT_IN.into_iter().chain([declared]) {
         let places = kind == RelationKind::AppliesTo;
         let rests = kind == RelationKind::RestsOn;
         for (node, is_taken) in [

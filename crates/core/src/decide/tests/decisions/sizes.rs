@@ -3,8 +3,8 @@
 use super::*;
 use crate::event::Body;
 use crate::limits::{
-    DECISION_BYTES_MAX, DECISION_TEXTS_BYTES_MAX, PLACE_BYTES_MAX, RELATIONS_MAX,
-    SEGMENT_CHARS_MAX, SHORT_TEXT_BYTES_MAX,
+    DECISION_BYTES_MAX, DECISION_TEXTS_BYTES_MAX, PLACE_BYTES_MAX, RELATION_NAME_BYTES_MAX,
+    RELATIONS_MAX, SEGMENT_CHARS_MAX, SHORT_TEXT_BYTES_MAX,
 };
 
 /// The most that one value of the store takes.
@@ -150,6 +150,80 @@ fn the_largest_decision_fits_one_value() {
     );
     assert!(
         submission.command.size_bytes() >= sizes[0] - 1_000,
+        "{sizes:?}"
+    );
+}
+
+/// So many relations of kinds that `declarer` has declared, all to one decision there, and none has a longer name.
+fn of_declared_kinds(world: &mut World, declarer: &Scope, count: usize) -> Vec<Relation> {
+    let mut other = World::new(PROJECT);
+    let root = begun(&mut other, PrincipalKind::Human, normal("Use axum"));
+    let head = other.state.decision(root).unwrap().clone();
+    let named = (declarer.clone(), root);
+    world.decisions_elsewhere.insert(named, head);
+    let relation = |number: usize| {
+        let text = format!("{}{number:02}", "N".repeat(RELATION_NAME_BYTES_MAX - 2));
+        let declared = stored(&text, Reach::Neither);
+        let kind = declared.kind();
+        let named = (declarer.clone(), kind.name);
+        world.declared_elsewhere.insert(named, declared);
+        Relation {
+            kind: RelationKind::Declared(kind),
+            to: Node::Decision {
+                scope: declarer.clone(),
+                root,
+            },
+        }
+    };
+    (0..count).map(relation).collect()
+}
+
+#[test]
+fn the_largest_decision_with_kinds_that_are_declared_fits_one_value() {
+    let name = "n".repeat(SEGMENT_CHARS_MAX);
+    let project = Scope::parse(&format!("org/{name}/project/{name}")).unwrap();
+    let path = format!("{project}/worktree/{name}/task/{name}");
+    let mut world = World::new(TASK);
+    world.state = crate::state::State::new(&Scope::parse(&path).unwrap(), None, None);
+    let mut said = NewDecision {
+        title: "t".repeat(SHORT_TEXT_BYTES_MAX),
+        relations: of_declared_kinds(&mut world, &project, RELATIONS_MAX),
+        ..normal("x")
+    };
+    let bare = NewDecision {
+        relations: Vec::new(),
+        ..said.clone()
+    };
+    let nodes = said.relations.iter().map(|one| one.to.text_bytes());
+    let relations = nodes.sum::<usize>() + RELATIONS_MAX * RELATION_NAME_BYTES_MAX;
+    assert_eq!(said.text_bytes() - bare.text_bytes(), relations);
+    let reason = "r".repeat(SHORT_TEXT_BYTES_MAX);
+    let rest = DECISION_TEXTS_BYTES_MAX - said.text_bytes() - reason.len();
+    let more = rest.min(DECISION_BYTES_MAX - said.content.len());
+    said.content.push_str(&"c".repeat(more));
+    let save = |text: &NewDecision| {
+        Command::SaveDecision(Box::new(SaveDecision {
+            change: None,
+            text: text.clone(),
+            reason: reason.clone(),
+        }))
+    };
+    let mut submission = world.submission(PrincipalKind::Human, save(&said));
+    submission.principal.prefix = "*".parse().unwrap();
+    let root = root_of(&world.carry_out(&submission).unwrap());
+    let version = &world.decision_versions[&(root, 1)];
+    let sizes = [
+        postcard::to_allocvec(world.events.last().unwrap())
+            .unwrap()
+            .len(),
+        postcard::to_allocvec(version).unwrap().len(),
+    ];
+    assert!(
+        sizes.iter().all(|bytes| *bytes < VALUE_BYTES_MAX - 4_000),
+        "{sizes:?}"
+    );
+    assert!(
+        submission.command.size_bytes() + 1_000 >= sizes[0],
         "{sizes:?}"
     );
 }

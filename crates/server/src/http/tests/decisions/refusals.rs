@@ -37,7 +37,8 @@ fn wrongly_related(known: &str) -> Vec<(Value, ErrorCode)> {
     let one = |kind: &str, to: &str| json!([{ "kind": kind, "to": to }]);
     let twice = one("VALIDATES", known)[0].clone();
     [
-        (one("LIKES", known), ErrorCode::InvalidRequest),
+        (one("LIKES IT", known), ErrorCode::InvalidRequest),
+        (one("LIKES", known), ErrorCode::InvalidArgument),
         (
             one("DEPENDS_ON", "decision:org/acme"),
             ErrorCode::InvalidArgument,

@@ -2,7 +2,7 @@
 
 use super::super::asked::tests::asker;
 use super::super::view::tests::{
-    claim, commit, evidence, evidence_id, keeping, kept, related, root, text,
+    claim, commit, declared, evidence, evidence_id, keeping, kept, related, root, text,
 };
 use super::super::view::{Commit, Timeline};
 use super::*;
@@ -370,4 +370,65 @@ fn a_proposal_that_rests_on_what_is_not_there_or_not_seen_is_refused() {
     assert_eq!(refusal(PROJECT, PROJECT, 1), not_found);
     assert_eq!(refusal("org/a", PROJECT, 2), not_found);
     assert_eq!(refusal("org/a/project/c", PROJECT, 2), not_found);
+}
+
+fn kind(name: &str, reach: Reach) -> RelationKind {
+    let name = name.parse().unwrap();
+    RelationKind::Declared(DeclaredKind { name, reach })
+}
+
+#[test]
+fn a_change_goes_over_a_declared_relation_the_ways_that_it_says() {
+    const IN: &str = "org/a";
+    for (reach, forth, back) in [
+        (Reach::Forward, true, false),
+        (Reach::Backward, false, true),
+        (Reach::Both, true, true),
+        (Reach::Neither, false, false),
+    ] {
+        let relations = vec![relation(kind("CAUSES", reach), node(IN, 2))];
+        let says = related(text(Rank::Normal, "global", ""), relations);
+        let other = text(Rank::Normal, "global", "");
+        let timeline = timeline(vec![((IN, 2), other), ((IN, 1), says)]);
+        let view = timeline.last();
+        let by = asker(IN, IN);
+        let reached = |start: u8| view.reached(Look::by(&by), &[node(IN, start)]).len();
+        assert_eq!(reached(1), usize::from(forth), "{reach}");
+        assert_eq!(reached(2), usize::from(back), "{reach}");
+    }
+}
+
+#[test]
+fn a_kind_is_used_as_the_nearest_scope_declares_it_or_refused() {
+    const ABOVE: &str = "org/a";
+    const HOME: &str = "org/a/project/b";
+    let said = vec![((ABOVE, 1), text(Rank::Normal, "global", ""))];
+    let mut timeline = timeline(said);
+    let declarations = [
+        kept(HOME, 1, declared("CAUSES", Reach::Forward)),
+        kept(ABOVE, 2, declared("CAUSES", Reach::Backward)),
+    ];
+    timeline.commits.push(keeping(declarations.into(), (8, 9)));
+    let view = timeline.last();
+    let refusal = |at: &str, kind: RelationKind| {
+        let relations = vec![relation(kind, node(ABOVE, 1))];
+        let says = related(text(Rank::Normal, "global", ""), relations);
+        view.refusal(&scope(at), None, &says)
+    };
+    let refused = Some(ErrorCode::InvalidArgument);
+    let (near, far) = (
+        kind("CAUSES", Reach::Forward),
+        kind("CAUSES", Reach::Backward),
+    );
+    for (at, counts, other) in [
+        ("org/a/project/b/worktree/c", near, far),
+        (HOME, near, far),
+        (ABOVE, far, near),
+        ("org/a/project/bc", far, near),
+    ] {
+        assert_eq!(refusal(at, counts), None, "{at}");
+        assert_eq!(refusal(at, other), refused, "{at}");
+        assert_eq!(refusal(at, kind("EXPLAINS", Reach::Both)), refused, "{at}");
+        assert_eq!(refusal(at, RelationKind::DependsOn), None, "{at}");
+    }
 }

@@ -66,6 +66,7 @@ fn unfit(call: &Call, all: &[&Kept]) -> Option<&'static str> {
             call.name == "add_anchors" && said.id == named
         }
         KeptSaid::Dropped(_) => call.name == "drop_anchor" && ordinal == 0,
+        KeptSaid::Declared { .. } => call.name == "declare_relation" && ordinal == 0,
     };
     let is_all_named = (0..).zip(all).all(is_named);
     (!is_all_named).then_some("is not what its command does, or bears another name")
@@ -74,13 +75,14 @@ fn unfit(call: &Call, all: &[&Kept]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use sillok_core::command::Digest;
+    use sillok_core::decision::Reach;
     use sillok_core::id::Seq;
     use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
     use sillok_core::scope::Scope;
     use sillok_core::time::Timestamp;
     use sillok_store::keys::ScopeKey;
 
-    use super::super::super::view::tests::{anchor, anchor_id, evidence, keeper, kept};
+    use super::super::super::view::tests::{anchor, anchor_id, declared, evidence, keeper, kept};
     use super::*;
 
     fn scope() -> Scope {
@@ -98,7 +100,7 @@ mod tests {
     }
 
     impl World {
-        /// Evidence, two anchors, the end of the first of them, and evidence that was refused.
+        /// Evidence, two anchors, the end of the first of them, evidence that was refused, and a kind of relation.
         fn new() -> Self {
             let mut world = Self {
                 written: WrittenKept::new(),
@@ -112,6 +114,8 @@ mod tests {
             world.add(2, 2, 0);
             world.add(3, 2, 1);
             world.write(4, KeptSaid::Dropped(anchor_id(1)), 3);
+            world.call(5, "declare_relation", Ending::Acknowledged(Seq::new(5)));
+            world.write(5, declared("CAUSES", Reach::Both), 5);
             world
         }
 
@@ -169,18 +173,18 @@ mod tests {
     #[test]
     fn what_a_refused_command_kept_is_found_though_nobody_was_told_of_it() {
         assert!(!is_wrong(|_| ()));
-        assert!(is_wrong(|world| world.save(5, 4)));
+        assert!(is_wrong(|world| world.save(6, 4)));
         let end = |ended: Option<(u64, Ending)>| {
             move |world: &mut World| {
                 world.calls[3].ended = ended;
-                world.save(5, 4);
+                world.save(6, 4);
             }
         };
         assert!(!is_wrong(end(None)));
         let expired = Ending::Refused(ErrorCode::Expired);
         assert!(!is_wrong(end(Some((2, expired)))));
-        assert!(!is_wrong(end(Some((2, Ending::Acknowledged(Seq::new(5)))))));
-        assert!(is_wrong(end(Some((2, Ending::Acknowledged(Seq::new(6)))))));
+        assert!(!is_wrong(end(Some((2, Ending::Acknowledged(Seq::new(6)))))));
+        assert!(is_wrong(end(Some((2, Ending::Acknowledged(Seq::new(7)))))));
         assert!(is_wrong(|world| {
             end(None)(world);
             world.calls[3].is_forged = true;
@@ -202,6 +206,8 @@ mod tests {
         ));
         assert!(is_wrong(|world| world.calls[2].name = "save_evidence"));
         assert!(is_wrong(|world| world.calls[1].name = "save_evidence"));
+        assert!(is_wrong(|world| world.calls[4].name = "drop_anchor"));
+        assert!(is_wrong(|world| drop(world.calls.pop())));
         assert!(is_wrong(|world| {
             if let KeptSaid::Evidence(said) = &mut world.at(1).said {
                 said.id = EvidenceId::from_bytes([9; 16]);
@@ -210,15 +216,15 @@ mod tests {
         // The same once more, with and without a gap, and with an answer of which nobody heard.
         assert!(is_wrong(|world| {
             world.calls[0].ended = None;
-            world.save(5, 1);
+            world.save(6, 1);
         }));
         assert!(is_wrong(|world| {
             world.calls[2].ended = None;
-            world.write(5, KeptSaid::Dropped(anchor_id(1)), 3);
+            world.write(6, KeptSaid::Dropped(anchor_id(1)), 3);
         }));
         assert!(is_wrong(|world| {
             world.calls[1].ended = None;
-            world.add(6, 2, 2);
+            world.add(7, 2, 2);
         }));
         // Half of what a command does, which is told by its last event, and anchors in another order.
         assert!(is_wrong(|world| drop(

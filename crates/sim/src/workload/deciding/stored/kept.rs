@@ -1,4 +1,4 @@
-//! What the rows of evidence and anchors must say.
+//! What the rows of evidence, anchors and declared kinds of relations must say.
 //!
 //! Owns that each of them is the row of its event, that those are listed which were not dropped, that a text in chunks is
 //! there whole, and that whatever somebody was told of is kept once, as it was handed over.
@@ -7,16 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use sillok_core::anchor::Anchor;
+use sillok_core::decision::{DeclaredRelation, RelationName};
 use sillok_core::evidence::Evidence;
 use sillok_core::id::{AnchorId, CommandId, EvidenceId, Seq};
 use sillok_core::scope::Scope;
 use sillok_core::staging::Content;
 use sillok_store::keys::decision_listed::DomainKey;
-use sillok_store::keys::{Family, ScopeKey, anchor, anchor_listed, chunk, evidence};
+use sillok_store::keys::{
+    Family, ScopeKey, anchor, anchor_listed, chunk, declared_relation, evidence,
+};
 
+use super::super::declaring::meaning;
 use super::super::keeping::Told;
 use super::super::original::{MEDIA_TYPE, Original};
-use super::super::view::{KeptSaid, WrittenKept};
+use super::super::view::{Kept, KeptSaid, WrittenKept};
 use super::differs;
 use crate::workload::End;
 
@@ -26,6 +30,7 @@ pub(in super::super) struct StoredKept {
     evidence: BTreeMap<(ScopeKey, EvidenceId), Evidence>,
     anchors: BTreeMap<(ScopeKey, AnchorId), Anchor>,
     listed: BTreeMap<anchor_listed::Key, ()>,
+    declared: BTreeMap<(ScopeKey, RelationName), DeclaredRelation>,
     /// Pieces of large texts, by the names that lead to them and their numbers.
     chunks: BTreeMap<(ScopeKey, CommandId, u32), Bytes>,
 }
@@ -54,6 +59,11 @@ impl StoredKept {
             anchor_listed::decode(&key, &value).expect(READ);
             stored.listed.insert(at, ());
         }
+        for (key, value) in end.rows(Family::DeclaredRelation) {
+            let at = declared_relation::parse(&key).expect(READ);
+            let row = declared_relation::decode(&key, &value).expect(READ);
+            stored.declared.insert((at.scope, at.name), row);
+        }
         for (key, value) in end.rows(Family::Chunk) {
             let at = chunk::parse(&key).expect(READ);
             let piece = chunk::decode(&key, &value).expect(READ);
@@ -66,6 +76,7 @@ impl StoredKept {
     /// A row that no event explains, or one that is missing, or that says something else; or a text that is not there whole.
     pub(in super::super) fn misfit(&self, written: &WrittenKept) -> Option<String> {
         let (mut all_evidence, mut anchors) = (BTreeMap::new(), BTreeMap::new());
+        let mut declared = BTreeMap::new();
         for ((scope, seq), (kept, _)) in written {
             match &kept.said {
                 KeptSaid::Evidence(said) => {
@@ -104,6 +115,11 @@ impl StoredKept {
                     Some(row) if !row.is_dropped() => row.dropped = Some(*seq),
                     row => return Some(format!("anchor {id} was dropped, and was {row:?}")),
                 },
+                KeptSaid::Declared { name, .. } => {
+                    if declared.insert((*scope, *name), kept).is_some() {
+                        return Some(format!("{name} was declared twice"));
+                    }
+                }
             }
         }
         let listed = anchors.iter().filter(|(_, row)| !row.is_dropped());
@@ -112,6 +128,8 @@ impl StoredKept {
         let misfit = differs("evidence", &self.evidence, &all_evidence);
         let misfit = misfit.or_else(|| differs("anchors", &self.anchors, &anchors));
         let misfit = misfit.or_else(|| differs("listed anchors", &self.listed, &listed));
+        let misfit =
+            misfit.or_else(|| differs("declared kinds", &self.declared, &kinds(&declared)));
         misfit.or_else(|| {
             let mut rows = self.evidence.iter();
             rows.find_map(|((scope, id), row)| {
@@ -141,7 +159,7 @@ impl StoredKept {
 
     /// Something that somebody was told was kept and that is not there once, as it was handed over, if there is anything.
     pub(in super::super) fn unkept(&self, told: &[Told]) -> Option<String> {
-        let mut known = BTreeSet::new();
+        let (mut known, mut declared) = (BTreeSet::new(), BTreeSet::new());
         told.iter().find_map(|one| {
             let wrong = match one {
                 Told::Evidence {
@@ -167,6 +185,14 @@ impl StoredKept {
                     let is_new = known.insert((scope, None, Some((*id, true))));
                     let row = self.anchors.get(&(scope, *id));
                     !is_new || !row.is_some_and(Anchor::is_dropped)
+                }
+                Told::Declared { scope, kind, seq } => {
+                    let at = (ScopeKey::of(scope), kind.name);
+                    let row = self.declared.get(&at);
+                    let is_said = row.is_some_and(|row| {
+                        row.kind() == *kind && row.seq == *seq && row.meaning == meaning(*kind)
+                    });
+                    !declared.insert(at) || !is_said
                 }
             };
             wrong.then(|| format!("{one:?} is not there, or was acknowledged twice"))
@@ -217,6 +243,32 @@ impl StoredKept {
         });
         are_there && ids.len() == said.len()
     }
+}
+
+/// The rows of what was declared.
+fn kinds(
+    declared: &BTreeMap<(ScopeKey, RelationName), &Kept>,
+) -> BTreeMap<(ScopeKey, RelationName), DeclaredRelation> {
+    let rows = declared.iter().filter_map(|(at, kept)| {
+        let KeptSaid::Declared {
+            name,
+            reach,
+            meaning,
+        } = &kept.said
+        else {
+            return None;
+        };
+        let row = DeclaredRelation {
+            name: *name,
+            reach: *reach,
+            meaning: meaning.clone(),
+            by: kept.by.clone(),
+            at: kept.at,
+            seq: kept.seq,
+        };
+        Some((*at, row))
+    });
+    rows.collect()
 }
 
 /// Where an anchor is listed.

@@ -1,11 +1,14 @@
 //! Rows of evidence and anchors that are as they should be, and wrong once anything of them is spoilt.
 
+use sillok_core::decision::{DeclaredKind, Reach};
 use sillok_core::limits::CHUNK_BYTES;
 use sillok_core::time::Timestamp;
 
 use super::super::super::original::stored_hint;
 use super::super::super::original::tests::original;
-use super::super::super::view::tests::{anchor, anchor_id, evidence, evidence_id, keeper, kept};
+use super::super::super::view::tests::{
+    anchor, anchor_id, declared, evidence, evidence_id, keeper, kept,
+};
 use super::*;
 
 fn scope() -> Scope {
@@ -20,7 +23,8 @@ fn command() -> CommandId {
     CommandId::from_parts(Timestamp::EPOCH, [7; 10])
 }
 
-/// What was kept, and the rows of it: evidence in chunks, small evidence, two anchors and the end of the first.
+/// What was kept, and the rows of it: evidence in chunks, small evidence, two anchors, the end of the first, and a kind of
+/// relation.
 struct World {
     written: WrittenKept,
     stored: StoredKept,
@@ -60,6 +64,7 @@ fn world() -> World {
         first,
         second,
         KeptSaid::Dropped(anchor_id(1)),
+        declared("CAUSES", Reach::Both),
     ];
     let written = (1..).zip(all).map(|(seq, said)| {
         let place = (key(), Seq::new(seq));
@@ -116,11 +121,31 @@ fn keep(stored: &mut StoredKept, seq: Seq, said: &KeptSaid) {
             row.dropped = Some(seq);
             stored.listed.remove(&place(key(), *id, row));
         }
+        KeptSaid::Declared {
+            name,
+            reach,
+            meaning,
+        } => {
+            let row = DeclaredRelation {
+                name: *name,
+                reach: *reach,
+                meaning: meaning.clone(),
+                by: keeper(),
+                at: Timestamp::EPOCH,
+                seq,
+            };
+            stored.declared.insert((key(), *name), row);
+        }
     }
 }
 
 fn first_evidence(stored: &mut StoredKept) -> &mut Evidence {
     stored.evidence.get_mut(&(key(), evidence_id(1))).unwrap()
+}
+
+fn kind(stored: &mut StoredKept) -> &mut DeclaredRelation {
+    let mut kinds = stored.declared.values_mut();
+    kinds.next().unwrap()
 }
 
 fn anchor_row(stored: &mut StoredKept, number: u8) -> &mut Anchor {
@@ -162,6 +187,13 @@ fn rows_that_follow_from_no_event_and_rows_that_are_missing_are_found() {
         world.stored.listed.insert(place(key(), row.id, &row), ());
     }));
     assert!(is_wrong(|world| world.stored.listed.clear()));
+    // A kind that is declared otherwise than its event says, by nobody, or in no row.
+    assert!(is_wrong(
+        |world| kind(&mut world.stored).reach = Reach::Neither
+    ));
+    assert!(is_wrong(|world| kind(&mut world.stored).meaning.clear()));
+    assert!(is_wrong(|world| world.stored.declared.clear()));
+    assert!(is_wrong(|world| drop(world.written.pop_last())));
     // A piece that is missing, and two in each other's place.
     assert!(is_wrong(|world| drop(world.stored.chunks.pop_last())));
     assert!(is_wrong(|world| drop(world.stored.chunks.pop_first())));
@@ -181,10 +213,14 @@ fn rows_that_follow_from_no_event_and_rows_that_are_missing_are_found() {
         let (again, command) = world.written[&(key(), Seq::new(5))].clone();
         world.written.insert((key(), Seq::new(9)), (again, command));
     }));
+    assert!(is_wrong(|world| {
+        let (again, command) = world.written[&(key(), Seq::new(6))].clone();
+        world.written.insert((key(), Seq::new(9)), (again, command));
+    }));
 }
 
 /// What somebody was told of all that was kept.
-fn told() -> [Told; 3] {
+fn told() -> [Told; 4] {
     let original_of = |number| original(number, 0, true);
     let first = Told::Evidence {
         scope: scope(),
@@ -208,7 +244,15 @@ fn told() -> [Told; 3] {
         id: anchor_id(1),
         seq: Seq::new(5),
     };
-    [first, anchors, dropped]
+    let declared = Told::Declared {
+        scope: scope(),
+        kind: DeclaredKind {
+            name: "CAUSES".parse().unwrap(),
+            reach: Reach::Both,
+        },
+        seq: Seq::new(6),
+    };
+    [first, anchors, dropped, declared]
 }
 
 #[test]
@@ -226,6 +270,8 @@ fn what_was_acknowledged_and_is_not_there_or_there_otherwise_is_found() {
     assert!(of_rows(|stored| first_evidence(stored).source.clear()));
     assert!(of_rows(|stored| anchor_row(stored, 1).dropped = None));
     assert!(of_rows(|stored| anchor_row(stored, 2).seq = Seq::new(9)));
+    assert!(of_rows(|stored| stored.declared.clear()));
+    assert!(of_rows(|stored| kind(stored).meaning.clear()));
     let of_told = |spoil: fn(&mut Vec<Told>)| {
         let mut told = Vec::from(told());
         spoil(&mut told);
@@ -233,7 +279,7 @@ fn what_was_acknowledged_and_is_not_there_or_there_otherwise_is_found() {
     };
     assert!(!of_told(|_| ()));
     // Each of them twice, and another answer than was given.
-    for number in 0..3 {
+    for number in 0..told().len() {
         let mut twice = Vec::from(told());
         twice.push(twice[number].clone());
         assert!(world().stored.unkept(&twice).is_some(), "{number}");
@@ -266,6 +312,11 @@ fn what_was_acknowledged_and_is_not_there_or_there_otherwise_is_found() {
     assert!(of_told(|told| {
         if let Told::Dropped { id, .. } = &mut told[2] {
             *id = anchor_id(2);
+        }
+    }));
+    assert!(of_told(|told| {
+        if let Told::Declared { kind, .. } = &mut told[3] {
+            kind.reach = Reach::Neither;
         }
     }));
 }
