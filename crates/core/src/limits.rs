@@ -60,7 +60,11 @@ pub const PROMOTION_BYTES_MAX: usize = 32 << 20;
 pub const LINKS_MAX: usize = 256;
 /// Records, entries and offers, or decisions, evidence and anchors, that one command erases.
 pub const ERASED_MAX: usize = 256;
-/// Events that lose their content by one command. An entry or a decision of more versions is not erased: all of them go at once.
+/// Versions of one decision, of which the last one withdraws it. All of them are erased in one transaction of the store, which
+/// takes 10,000,000 bytes: a version counts less than 3,600 of them where whoever saved it has the longest name, with the record
+/// of its command, its event, its row and what is left of it.
+pub const DECISION_VERSIONS_MAX: u64 = 2_048;
+/// Events that lose their content by one command. An entry of more versions is not erased: all of them go at once.
 pub const ERASED_EVENTS_MAX: usize = 4_096;
 /// Bytes that are left of all of them.
 pub const ERASED_REST_BYTES_MAX: usize = 2 << 20;

@@ -55,7 +55,7 @@ impl Fold {
             if !seen.insert(key) {
                 return Ok(());
             }
-            meter.hold(2 * bytes)?;
+            meter.hold(bytes.saturating_mul(2))?;
         }
         self.count += 1;
         match self.kind {

@@ -25,6 +25,7 @@ const CLAUSES_MAX: usize = 64;
 pub(crate) fn compile(
     graph: &Graph,
     params: &Json<String, JsonValue>,
+    is_over: &dyn Fn() -> bool,
     statement: &Statement,
 ) -> Result<Plan, Error> {
     let (queries, once) = match statement {
@@ -37,7 +38,7 @@ pub(crate) fn compile(
         let (limit, got) = (number(UNIONS_MAX), number(queries.len()));
         return Err(Error::too_large("number of queries in a UNION", limit, got));
     }
-    let mut compiler = Compiler::new(graph, params);
+    let mut compiler = Compiler::new(graph, params, is_over);
     let mut columns: Option<Vec<String>> = None;
     let mut frames = Vec::new();
     for query in queries {
@@ -296,11 +297,15 @@ impl Compiler<'_> {
         };
         let mut order = Vec::new();
         for by in tail.order {
-            let expr = match written
-                .iter()
-                .position(|one| *one == as_written(&by.expression))
-            {
-                Some(at) => Expr::Slot(items[at].slot),
+            // A name is first that of a column, whatever else it was before.
+            let named = match &by.expression {
+                Expression::Variable(name) => new.get(name).copied(),
+                _ => None,
+            };
+            let same = |one: &String| *one == as_written(&by.expression);
+            let slot = named.or_else(|| Some(items[written.iter().position(same)?].slot));
+            let expr = match slot {
+                Some(slot) => Expr::Slot(slot),
                 None => self.expr(&by.expression)?,
             };
             order.push((expr, by.direction == SortDirection::Desc));

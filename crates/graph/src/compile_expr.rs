@@ -12,13 +12,18 @@ use regex::{Regex, RegexBuilder};
 use sillok_core::error::Error;
 
 use crate::functions::Function;
-use crate::meter::invalid;
+use crate::meter::{invalid, time_over};
 use crate::plan::{Aggregate, AggregateKind, Case, Comprehension, End, Expr, Frame, Reduce};
 use crate::scope::Compiler;
 use crate::value::Value;
 
 /// Most memory that a regular expression may take once it is made: how much there is to it for each letter.
 const REGEX_BYTES_MAX: usize = 128 * 1024;
+/// Longest text of a regular expression: nothing stops the making of one, which takes time for each class in it, whatever becomes
+/// of that class.
+const REGEX_TEXT_BYTES_MAX: usize = 256;
+/// Most regular expressions of a query. One that is written again is not made again.
+const REGEXES_MAX: usize = 8;
 
 impl Compiler<'_> {
     pub(crate) fn expr(&mut self, expression: &Expression) -> Result<Expr, Error> {
@@ -56,6 +61,12 @@ impl Compiler<'_> {
             ),
             Expression::Binary { .. } => self.chain(expression)?,
             Expression::Unary { op, operand } => {
+                if let (UnaryOp::IsNull | UnaryOp::IsNotNull, Expression::Binary { op, .. }) =
+                    (op, operand.as_ref())
+                    && compares(*op)
+                {
+                    return Err(chained());
+                }
                 let operand = self.boxed(operand)?;
                 match op {
                     UnaryOp::Not => Expr::Not(operand),
@@ -143,7 +154,9 @@ impl Compiler<'_> {
         }
         let mut chain = self.expr(first)?;
         let mut rest: Vec<(BinaryOp, Expr)> = Vec::new();
+        let mut before = None;
         for (op, right) in rights.into_iter().rev() {
+            refuse_chained(before.replace(op), op)?;
             if op == BinaryOp::RegexMatch {
                 if !rest.is_empty() {
                     chain = Expr::Chain(Box::new(chain), std::mem::take(&mut rest));
@@ -167,12 +180,33 @@ impl Compiler<'_> {
                 "what stands behind =~ has to be a text or a parameter that is one",
             ));
         };
-        RegexBuilder::new(&format!("^(?:{text})$"))
+        if let Some(regex) = self.regexes.get(&text) {
+            return Ok(regex.clone());
+        }
+        let over = |what: &str, limit: usize, got: usize| {
+            let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+            Error::too_large(what, number(limit), number(got))
+        };
+        if text.len() > REGEX_TEXT_BYTES_MAX {
+            let what = "text of a regular expression, in bytes,";
+            return Err(over(what, REGEX_TEXT_BYTES_MAX, text.len()));
+        }
+        let count = self.regexes.len() + 1;
+        if count > REGEXES_MAX {
+            let what = "number of regular expressions in the query";
+            return Err(over(what, REGEXES_MAX, count));
+        }
+        if (self.is_over)() {
+            return Err(time_over());
+        }
+        let regex = RegexBuilder::new(&format!("^(?:{text})$"))
             .size_limit(REGEX_BYTES_MAX)
             .dfa_size_limit(REGEX_BYTES_MAX)
             .nest_limit(24)
             .build()
-            .map_err(|error| invalid(format!("the regular expression is not one: {error}")))
+            .map_err(|error| invalid(format!("the regular expression is not one: {error}")))?;
+        self.regexes.insert(text, regex.clone());
+        Ok(regex)
     }
 
     fn over(
@@ -262,7 +296,8 @@ impl Compiler<'_> {
     ) -> Result<Expr, Error> {
         let Some(before) = self.aggregates.take() else {
             return Err(invalid(format!(
-                "`{name}` has its place in RETURN, WITH and their ORDER BY, outside of another aggregate"
+                "`{name}` has its place in RETURN, WITH and their ORDER BY, outside of another aggregate and of what is \
+                 worked out for each element of a list"
             )));
         };
         let of = match args {
@@ -347,6 +382,39 @@ impl Compiler<'_> {
         }
         self.stages(clauses, once)
     }
+}
+
+/// Whether it is one of the comparisons that openCypher reads as one with what they are chained to.
+fn compares(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+    )
+}
+
+/// Refuses what the parser reads from left to right where openCypher does not: it takes `1 < a < 3` for `(1 < a) < 3`, which
+/// is null for each `a`, and `a = b IN c` for `(a = b) IN c`. It keeps no brackets, so what has them is refused as well.
+fn refuse_chained(before: Option<BinaryOp>, op: BinaryOp) -> Result<(), Error> {
+    let binds = compares(op)
+        || matches!(
+            op,
+            BinaryOp::In
+                | BinaryOp::StartsWith
+                | BinaryOp::EndsWith
+                | BinaryOp::Contains
+                | BinaryOp::RegexMatch
+        );
+    if binds && before.is_some_and(compares) {
+        return Err(chained());
+    }
+    Ok(())
+}
+
+fn chained() -> Error {
+    invalid(
+        "a comparison stands to the left of another one, or of IN, IS NULL and their like: join two comparisons with AND, \
+         and give one that is compared itself a name first, using WITH",
+    )
 }
 
 fn constant(literal: &Literal) -> Value {

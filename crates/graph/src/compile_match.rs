@@ -271,6 +271,10 @@ impl Compiler<'_> {
             let label = node.labels.first().map(|name| self.graph.number(name));
             steps.go(Way::Scan { slot, label });
             steps.bind(slot);
+        } else if node.labels.is_empty() {
+            // What it is bound to may be no node.
+            let labels = Vec::new();
+            steps.ops.push(Op::Labels { slot, labels });
         }
         self.labels((slot, node), steps);
         steps.ask();

@@ -45,6 +45,7 @@ impl Exec<'_, '_> {
                 None => one.clone(),
             });
         }
+        self.row[it.slot] = Value::Null;
         Ok(Value::list(results)?)
     }
 
@@ -67,6 +68,7 @@ impl Exec<'_, '_> {
                 None => unknown += 1,
             }
         }
+        self.row[it.slot] = Value::Null;
         let sure = |known: bool, value: bool| known.then_some(value);
         Ok(from_truth(match kind {
             ListPredicateKind::All if no > 0 => Some(false),
@@ -95,6 +97,7 @@ impl Exec<'_, '_> {
             self.meter.take(total.bytes())?;
         }
         self.row[it.total] = Value::Null;
+        self.row[it.slot] = Value::Null;
         Ok(total)
     }
 

@@ -59,6 +59,14 @@ pub(crate) fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::InvalidArgument, message)
 }
 
+/// The time was over, and there is no row to tell.
+pub(crate) fn time_over() -> Error {
+    Error::new(
+        ErrorCode::TooLarge,
+        "the time of the query was over before its first row: ask for less",
+    )
+}
+
 pub(crate) struct Meter<'a> {
     limits: QueryLimits<'a>,
     steps: u64,

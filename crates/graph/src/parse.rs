@@ -36,6 +36,16 @@ struct Open {
     closing: &'static str,
     /// What it holds may be read twice.
     twice: bool,
+    /// What stands before it, where it holds a relationship.
+    edge: Option<Edge>,
+}
+
+/// A relationship between brackets.
+struct Edge {
+    /// It begins with `<-`.
+    entering: bool,
+    /// How many steps it has may still be said: behind its `WHERE`, a `*` multiplies.
+    length: bool,
 }
 
 fn check(text: &str) -> Result<(), Error> {
@@ -44,6 +54,7 @@ fn check(text: &str) -> Result<(), Error> {
     let mut open: Vec<Open> = Vec::new();
     let (mut tokens, mut cases, mut labels) = (0_usize, 0_usize, 0_usize);
     let (mut before, mut last) = (String::new(), String::new());
+    let mut entered = false;
     loop {
         let token = lexer.next_token().text;
         if token.is_empty() {
@@ -63,7 +74,8 @@ fn check(text: &str) -> Result<(), Error> {
             labels = if before == ":" { labels + 1 } else { 1 };
             refuse_over("number of labels on one node", LABELS_MAX, labels)?;
         }
-        note_brackets(&mut open, &token, &last);
+        refuse_misread(&mut open, &token, &last, entered)?;
+        entered = note_brackets(&mut open, &token, &last);
         let twice = open.iter().filter(|one| one.twice).count();
         if open.len() > QUERY_DEPTH_MAX || twice > TWICE_MAX {
             return Err(invalid(format!(
@@ -83,22 +95,45 @@ fn refuse_over(what: &str, limit: usize, got: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses relationships of which the parser makes others without a word: one with both arrows becomes one that leaves, and a
+/// number of steps that it cannot read becomes 1, or none.
+fn refuse_misread(open: &mut [Open], token: &str, last: &str, entered: bool) -> Result<(), Error> {
+    if (entered && token == "->") || (token == "[" && ["->", "--"].contains(&last)) {
+        return Err(invalid(
+            "a relationship has one arrow at most, behind or before its brackets: -[ ]-, -[ ]-> or <-[ ]-",
+        ));
+    }
+    let Some(edge) = open.last_mut().and_then(|one| one.edge.as_mut()) else {
+        return Ok(());
+    };
+    edge.length &= !token.eq_ignore_ascii_case("where");
+    let counts = ["*", ".."].contains(&last) && token.starts_with(|one: char| one.is_ascii_digit());
+    if edge.length && counts && token.parse::<u32>().is_err() {
+        return Err(invalid(format!(
+            "{token} is no number of steps: it is a whole number of at most {}",
+            u32::MAX
+        )));
+    }
+    Ok(())
+}
+
 /// Whether a colon here would ask a label of something put together. `end` is a name as well.
 fn follows_an_end(before: &str, last: &str) -> bool {
     [")", "]", "}"].contains(&last)
         || (last.eq_ignore_ascii_case("end") && !["(", "[", "{", ",", "."].contains(&before))
 }
 
-fn note_brackets(open: &mut Vec<Open>, token: &str, last: &str) {
+/// Notes what is opened and closed: whether that was the end of a relationship that began with `<-`.
+fn note_brackets(open: &mut Vec<Open>, token: &str, last: &str) -> bool {
     let closing = match token {
         "(" => ")",
         "[" => "]",
         "{" => "}",
         _ => {
-            if open.last().is_some_and(|one| one.closing == token) {
-                open.pop();
-            }
-            return;
+            let closed = open.pop_if(|one| one.closing == token);
+            return closed
+                .and_then(|one| one.edge)
+                .is_some_and(|edge| edge.entering);
         }
     };
     if token == "("
@@ -110,5 +145,10 @@ fn note_brackets(open: &mut Vec<Open>, token: &str, last: &str) {
     open.push(Open {
         closing,
         twice: token == "(" && last.eq_ignore_ascii_case("reduce"),
+        edge: (token == "[" && ["-", "<-"].contains(&last)).then(|| Edge {
+            entering: last == "<-",
+            length: true,
+        }),
     });
+    false
 }

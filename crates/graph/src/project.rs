@@ -8,7 +8,7 @@ use crate::aggregate::Fold;
 use crate::meter::{Stop, invalid};
 use crate::plan::{Expr, Frame, Item, Project, Stage};
 use crate::run::{Exec, Kept};
-use crate::value::{Key, Value};
+use crate::value::{Key, Value, bytes_of};
 
 /// So many rows more than are wanted are kept before those behind are dropped.
 const SORT_SLACK: usize = 1024;
@@ -50,6 +50,9 @@ impl Exec<'_, '_> {
         } else {
             self.project_row(frame, at, project)
         };
+        for item in &project.items {
+            self.row[item.slot] = Value::Null;
+        }
         self.meter.drop_to(mark);
         result
     }
@@ -96,7 +99,7 @@ impl Exec<'_, '_> {
         if !self.states[project.id].seen.insert(key) {
             return Ok(false);
         }
-        self.meter.hold(2 * bytes)?;
+        self.meter.hold(bytes.saturating_mul(2))?;
         Ok(true)
     }
 
@@ -111,8 +114,7 @@ impl Exec<'_, '_> {
             keys.push(self.eval(by)?);
         }
         let values = self.key(project.items.iter()).0;
-        let held = values.iter().chain(&keys).map(Value::bytes).sum::<usize>();
-        let bytes = held + size_of::<Kept>();
+        let bytes = bytes_of(values.iter().chain(&keys)).saturating_add(size_of::<Kept>());
         self.meter.hold(bytes)?;
         let state = &mut self.states[project.id];
         state.rows.push(Kept {
@@ -161,7 +163,8 @@ impl Exec<'_, '_> {
             Some(at) => at,
             None => {
                 let folds = size_of::<Fold>() * project.aggregates.len();
-                self.meter.hold(2 * key.bytes() + folds)?;
+                let bytes = key.bytes().saturating_mul(2);
+                self.meter.hold(bytes.saturating_add(folds))?;
                 self.begin_group(project, key)
             }
         };
@@ -226,6 +229,9 @@ impl Exec<'_, '_> {
             }
             if self.passes(project)? {
                 self.keep(project)?;
+            }
+            for slot in project.aggregates.iter().map(|one| one.slot) {
+                self.row[slot] = Value::Null;
             }
             self.meter.drop_to(mark);
         }

@@ -4,11 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map as Json, Value as JsonValue};
-use sillok_core::error::{Error, ErrorCode};
+use sillok_core::error::Error;
 
 use crate::compile::compile;
 use crate::graph::Graph;
-use crate::meter::{Cut, Meter, QueryLimits, Stop};
+use crate::meter::{Cut, Meter, QueryLimits, Stop, time_over};
 use crate::parse::parse;
 use crate::run::Exec;
 
@@ -40,7 +40,7 @@ impl Graph {
         limits: &QueryLimits<'_>,
     ) -> Result<Rows, Error> {
         let statement = parse(text)?;
-        let plan = compile(self, params, &statement)?;
+        let plan = compile(self, params, limits.is_over, &statement)?;
         let mut exec = Exec::new(self, Meter::new(*limits), &plan);
         let cut = match exec.run(&plan) {
             Ok(()) | Err(Stop::Enough | Stop::Found) => None,
@@ -60,14 +60,19 @@ impl Graph {
     }
 }
 
-/// Checks that a text is a query that reads, before there is a graph to ask.
+/// Checks that a text is a query that reads, before there is a graph to ask. `is_over` is asked before each regular expression
+/// is made.
 ///
 /// # Errors
 ///
 /// As [`Graph::query`] refuses it, whatever is in the graph.
-pub fn check(text: &str, params: &Json<String, JsonValue>) -> Result<(), Error> {
+pub fn check(
+    text: &str,
+    params: &Json<String, JsonValue>,
+    is_over: &dyn Fn() -> bool,
+) -> Result<(), Error> {
     let statement = parse(text)?;
-    compile(&Graph::default(), params, &statement).map(drop)
+    compile(&Graph::default(), params, is_over, &statement).map(drop)
 }
 
 /// An answer without rows would read as if there were none.
@@ -81,9 +86,6 @@ fn before_the_first(cut: Cut, limits: &QueryLimits<'_>) -> Result<(), Error> {
             number(limits.bytes_max),
         ),
         Cut::Steps => over("number of steps before the first row", limits.steps_max),
-        Cut::Time => Err(Error::new(
-            ErrorCode::TooLarge,
-            "the time of the query was over before its first row: ask for less",
-        )),
+        Cut::Time => Err(time_over()),
     }
 }

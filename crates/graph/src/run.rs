@@ -71,6 +71,7 @@ impl<'g, 'q> Exec<'g, 'q> {
 
     /// Stages up to one that has to see all rows; then from what it made of them on.
     fn run_frame(&mut self, frame: &Frame) -> Result<(), Stop> {
+        let mark = self.meter.mark();
         let mut begin = 0;
         let mut rows: Option<(Vec<Slot>, Vec<Kept>)> = None;
         loop {
@@ -83,6 +84,9 @@ impl<'g, 'q> Exec<'g, 'q> {
                 None => enough(self.stage(frame, begin))?,
                 Some((slots, kept)) => enough(self.feed(frame, begin, &slots, kept))?,
             }
+            // What a filled `LIMIT` left in its middle is not kept either.
+            self.row.fill(Value::Null);
+            self.meter.drop_to(mark);
             let Some((at, project)) = blocking else {
                 return Ok(());
             };
@@ -104,6 +108,9 @@ impl<'g, 'q> Exec<'g, 'q> {
                 self.row[*slot] = value;
             }
             self.stage(frame, begin)?;
+            for slot in slots {
+                self.row[*slot] = Value::Null;
+            }
             self.meter.free(row.bytes);
         }
         Ok(())
@@ -140,6 +147,7 @@ impl<'g, 'q> Exec<'g, 'q> {
                 self.stage(frame, at + 1)?;
             }
         }
+        self.row[slot] = Value::Null;
         self.meter.drop_to(mark);
         Ok(())
     }
@@ -171,7 +179,8 @@ impl<'g, 'q> Exec<'g, 'q> {
             }
             End::Collect(result) => {
                 let value = self.eval(result)?;
-                self.meter.take(value.bytes())?;
+                // Held, since a walk drops what was worked out on its way.
+                self.meter.hold(value.bytes())?;
                 self.states[frame.id].found.push(value);
                 Ok(())
             }
@@ -183,18 +192,30 @@ impl<'g, 'q> Exec<'g, 'q> {
         let state = &mut self.states[frame.id];
         state.count = 0;
         state.found.clear();
-        let held = self.meter.held();
+        let (held, mark) = (self.meter.held(), self.meter.mark());
         let found = match self.stage(frame, 0) {
             Ok(()) => false,
             Err(Stop::Found) => true,
             Err(other) => return Err(other),
         };
-        // A walk that was left in its middle frees nothing by itself.
+        // A walk that was left in its middle frees nothing by itself. No stage of a subquery keeps anything behind it.
+        for stage in &frame.stages {
+            if let Stage::Match(of) = stage {
+                for slot in &of.slots {
+                    self.row[*slot] = Value::Null;
+                }
+            }
+        }
         self.meter.hold_only(held);
+        self.meter.drop_to(mark);
         let state = &mut self.states[frame.id];
         Ok(match frame.end {
             End::Count => Some(Value::count(state.count)),
-            End::Collect(_) => Some(Value::list(std::mem::take(&mut state.found))?),
+            End::Collect(_) => {
+                let list = Value::list(std::mem::take(&mut state.found))?;
+                self.meter.take(list.bytes())?;
+                Some(list)
+            }
             End::Exists | End::Answer(_) => found.then_some(Value::Bool(true)),
         })
     }

@@ -171,6 +171,7 @@ impl<'g> Exec<'g, '_> {
         }
         self.row[slot] = Value::Path(Arc::new(Path { nodes, edges }));
         self.go(next)?;
+        self.row[slot] = Value::Null;
         self.meter.drop_to(mark);
         Ok(())
     }

@@ -3,7 +3,9 @@
 //! Owns scopes, slots and the notes of which slots an expression reads. It must not know a clause.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use regex::Regex;
 use serde_json::{Map as Json, Value as JsonValue};
 use sillok_core::error::Error;
 
@@ -21,6 +23,8 @@ pub(crate) type Names = BTreeMap<String, Slot>;
 pub(crate) struct Compiler<'g> {
     pub(crate) graph: &'g Graph,
     params: &'g Json<String, JsonValue>,
+    /// Whether the time is over.
+    pub(crate) is_over: &'g dyn Fn() -> bool,
     pub(crate) names: Names,
     /// The slots that were read since somebody began to note them.
     pub(crate) read: BTreeSet<Slot>,
@@ -30,21 +34,29 @@ pub(crate) struct Compiler<'g> {
     pub(crate) parts: usize,
     /// The parameters that were named so far.
     given: BTreeMap<String, Value>,
+    /// The regular expressions so far, by their text.
+    pub(crate) regexes: BTreeMap<Arc<str>, Regex>,
     slots: usize,
     states: usize,
     depth: usize,
 }
 
 impl<'g> Compiler<'g> {
-    pub(crate) fn new(graph: &'g Graph, params: &'g Json<String, JsonValue>) -> Self {
+    pub(crate) fn new(
+        graph: &'g Graph,
+        params: &'g Json<String, JsonValue>,
+        is_over: &'g dyn Fn() -> bool,
+    ) -> Self {
         Self {
             graph,
             params,
+            is_over,
             names: Names::new(),
             read: BTreeSet::new(),
             aggregates: None,
             parts: 0,
             given: BTreeMap::new(),
+            regexes: BTreeMap::new(),
             slots: 0,
             states: 0,
             depth: 0,
@@ -88,7 +100,10 @@ impl<'g> Compiler<'g> {
     ) -> Result<T, Error> {
         let slot = self.slot();
         let before = self.names.insert(name.to_owned(), slot);
+        // What is worked out for each element has no place for what is worked out of all rows.
+        let aggregates = self.aggregates.take();
         let result = within(self, slot);
+        self.aggregates = aggregates;
         match before {
             Some(before) => self.names.insert(name.to_owned(), before),
             None => self.names.remove(name),

@@ -115,16 +115,16 @@ impl Value {
         Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// How much it holds. What is shared counts each time.
+    /// How much it holds. What is shared counts each time, so this may be more than there are bytes to count.
     pub(crate) fn bytes(&self) -> usize {
-        VALUE_BYTES
-            + match self {
-                Self::Text(text) => text.len(),
-                Self::List(list) => list.bytes,
-                Self::Map(map) => map.bytes,
-                Self::Path(path) => 4 * (path.nodes.len() + path.edges.len()),
-                _ => 0,
-            }
+        let content = match self {
+            Self::Text(text) => text.len(),
+            Self::List(list) => list.bytes,
+            Self::Map(map) => map.bytes,
+            Self::Path(path) => 4 * (path.nodes.len() + path.edges.len()),
+            _ => 0,
+        };
+        content.saturating_add(VALUE_BYTES)
     }
 
     fn depth(&self) -> u8 {
@@ -220,10 +220,16 @@ impl Value {
     }
 }
 
+/// How much all of them hold.
+pub(crate) fn bytes_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
+    let each = values.into_iter().map(Value::bytes);
+    each.fold(0, usize::saturating_add)
+}
+
 fn measure<'v>(values: impl Iterator<Item = &'v Value>, more: usize) -> Result<(usize, u8), Error> {
     let (mut bytes, mut depth) = (more, 0);
     for value in values {
-        bytes += value.bytes();
+        bytes = value.bytes().saturating_add(bytes);
         depth = depth.max(value.depth());
     }
     if depth >= DEPTH_MAX {
@@ -295,7 +301,7 @@ pub(crate) struct Key(pub(crate) Vec<Value>);
 
 impl Key {
     pub(crate) fn bytes(&self) -> usize {
-        VALUE_BYTES + self.0.iter().map(Value::bytes).sum::<usize>()
+        bytes_of(&self.0).saturating_add(VALUE_BYTES)
     }
 }
 

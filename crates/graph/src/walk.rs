@@ -97,6 +97,9 @@ impl Exec<'_, '_> {
         }
         self.row[walk.to] = Value::Node(node);
         self.go(next)?;
+        if walk.listed {
+            self.row[walk.edges] = Value::Null;
+        }
         self.meter.drop_to(mark);
         Ok(())
     }
@@ -116,7 +119,6 @@ impl Exec<'_, '_> {
     /// Each node that some walk leads to, once. A nearest node is reached along no edge twice, so only the
     /// first node needs care: it is reached where an edge leads back to it that the way there did not take.
     fn reach(&mut self, next: Next<'_>, walk: &Walk, from: u32) -> Result<(), Stop> {
-        let held = self.meter.held();
         if walk.min == 0 {
             self.arrive(next, walk, from, &[])?;
         }
@@ -165,7 +167,8 @@ impl Exec<'_, '_> {
         if back && walk.min == 1 {
             self.arrive(next, walk, from, &[])?;
         }
-        self.meter.hold_only(held);
+        // What later stages keep stays paid for. The first node was free.
+        self.meter.free(PLACE_BYTES * (reached.len() - 1));
         Ok(())
     }
 
@@ -184,8 +187,10 @@ impl Exec<'_, '_> {
         }
         let held = self.meter.held();
         let ways = self.ways(of, from, to)?;
+        let places = self.meter.held() - held;
         self.follow(next, of, &ways, to)?;
-        self.meter.hold_only(held);
+        // What later stages keep stays paid for.
+        self.meter.free(places);
         Ok(())
     }
 
@@ -241,6 +246,7 @@ impl Exec<'_, '_> {
                 let mark = self.meter.mark();
                 self.row[of.edges] = self.edges(&path, true)?;
                 self.go(next)?;
+                self.row[of.edges] = Value::Null;
                 self.meter.drop_to(mark);
                 path.pop();
             } else {

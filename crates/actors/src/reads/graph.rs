@@ -227,7 +227,9 @@ impl<T: Txn> Gathering<'_, T> {
                     return Ok(None);
                 }
                 let found = evidence_of(self.txn, &ScopeKey::of(scope), *id).await;
-                let Some(evidence) = found.map_err(|error| refusal(&error))? else {
+                let found = found.map_err(|error| refusal(&error))?;
+                // Of what was erased, a row is left.
+                let Some(evidence) = found.filter(|one| !one.is_erased()) else {
                     return Ok(None);
                 };
                 GraphNode::Evidence {

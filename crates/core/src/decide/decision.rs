@@ -12,7 +12,9 @@ use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, DecisionSaved};
 use crate::facts::added_relations;
 use crate::id::{DecisionId, EvidenceId};
-use crate::limits::{DECISION_BYTES_MAX, DECISION_TEXTS_BYTES_MAX, RELATIONS_MAX};
+use crate::limits::{
+    DECISION_BYTES_MAX, DECISION_TEXTS_BYTES_MAX, DECISION_VERSIONS_MAX, RELATIONS_MAX,
+};
 use crate::permission::{Access, authorize};
 use crate::scope::{Level, Scope};
 use crate::secret::mask;
@@ -61,6 +63,7 @@ fn save(context: &Context<'_>, save: &SaveDecision) -> Result<Decision, Error> {
     check_text(context.scope(), &text, &reason)?;
     let head = known(context, change)?;
     check_active(head)?;
+    check_room(head)?;
     check_relations(context, head.root, Some(head), &text.relations)?;
     Ok(saved(
         head.root,
@@ -94,6 +97,7 @@ fn restore(
         let why = format!("decision {} was not withdrawn: change it", head.root);
         return Err(conflict(head, why));
     }
+    check_room(head)?;
     let versions = &context.facts.decision_versions;
     let version = versions.get(&(head.root, from)).and_then(Option::as_ref);
     let text = version.and_then(|version| version.text.as_ref());
@@ -170,6 +174,20 @@ fn known<'a>(context: &Context<'a>, named: DecisionRef) -> Result<&'a DecisionHe
 fn check_rank(context: &Context<'_>, rank: Rank) -> Result<(), Error> {
     let principal = &context.submission.principal;
     authorize(principal, Access::Save(rank), context.scope())
+}
+
+/// Checks that there is room for a version that applies, and for one behind it that withdraws it: what cannot be withdrawn cannot
+/// be erased, and neither can a chain that is longer.
+fn check_room(head: &DecisionHead) -> Result<(), Error> {
+    let number = head.version + 1;
+    if number < DECISION_VERSIONS_MAX {
+        return Ok(());
+    }
+    let mut error = Error::too_large("versions of a decision", DECISION_VERSIONS_MAX - 1, number);
+    error
+        .message
+        .push_str(", and one that withdraws it: begin another decision");
+    Err(error)
 }
 
 fn check_active(head: &DecisionHead) -> Result<(), Error> {

@@ -333,3 +333,54 @@ fn the_same_graph_and_text_give_the_same_bytes() {
     let all: Vec<_> = (0..3).map(bytes).collect();
     assert!(all[0].len() > 1000 && all[0] == all[1] && all[1] == all[2]);
 }
+
+#[test]
+fn what_is_bound_to_no_node_matches_none() {
+    let graph = decisions();
+    for (text, expected) in [
+        ("OPTIONAL MATCH (a:Nope) MATCH (a) RETURN count(*) AS n", 0),
+        (
+            "OPTIONAL MATCH (a:Nope) MATCH (a), (b:File) RETURN count(*) AS n",
+            0,
+        ),
+        (
+            "OPTIONAL MATCH (a:Nope) OPTIONAL MATCH (a) RETURN count(*) AS n",
+            1,
+        ),
+        ("WITH 1 AS a MATCH (a) RETURN count(*) AS n", 0),
+        (
+            "MATCH (x:File) WITH collect(x) AS a MATCH (a) RETURN count(*) AS n",
+            0,
+        ),
+        ("MATCH (a:File) MATCH (a) RETURN count(*) AS n", 2),
+        ("MATCH (a:File), (a) RETURN count(*) AS n", 2),
+    ] {
+        assert_eq!(rows(&graph, text), json!([[expected]]), "{text}");
+    }
+}
+
+#[test]
+fn what_is_sorted_by_is_first_a_column_and_then_what_was_before() {
+    let graph = decisions();
+    let pairs = "UNWIND [[1, 9], [2, 8], [3, 7]] AS p WITH p[0] AS a, p[1] AS b";
+    for (text, expected) in [
+        (
+            "RETURN a AS b, b AS a ORDER BY a",
+            json!([[3, 7], [2, 8], [1, 9]]),
+        ),
+        (
+            "RETURN a AS x, b AS y ORDER BY b",
+            json!([[3, 7], [2, 8], [1, 9]]),
+        ),
+        (
+            "RETURN a AS x, b AS y ORDER BY x DESC",
+            json!([[3, 7], [2, 8], [1, 9]]),
+        ),
+        (
+            "RETURN a + 1 AS a, b ORDER BY a + 1 DESC",
+            json!([[4, 7], [3, 8], [2, 9]]),
+        ),
+    ] {
+        assert_eq!(rows(&graph, &format!("{pairs} {text}")), expected, "{text}");
+    }
+}

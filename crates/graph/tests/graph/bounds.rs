@@ -1,12 +1,13 @@
 //! Each query ends, however it is meant: by its steps, its memory, its time, its rows or its bytes.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use sillok_core::error::{Error, ErrorCode};
-use sillok_graph::{Cut, Graph, QUERY_BYTES_MAX, QueryLimits, Rows};
+use sillok_graph::{Cut, Graph, GraphBuilder, QUERY_BYTES_MAX, QueryLimits, Rows, Scalar, check};
 
-use crate::made::{ask, dense, limits, numbered, params, rows};
+use crate::made::{LARGE, ask, dense, limits, numbered, params, rows};
 
 /// Asks with a time that is over once it has been asked for so often.
 fn within(graph: &Graph, text: &str, asked: u64) -> (Result<Rows, Error>, u64) {
@@ -118,6 +119,52 @@ fn a_regular_expression_is_bounded_in_itself_and_in_what_it_is_held_against() {
         ask(&graph, long).unwrap_err().code,
         ErrorCode::InvalidArgument
     );
+}
+
+#[test]
+fn regular_expressions_are_bounded_before_they_are_made() {
+    let graph = numbered(1, []);
+    // What is in it is thrown away once it is made, and takes its time until then.
+    let costs = |times: usize| format!("(?i){}", "[!-\u{10FFFF}]{0}".repeat(times));
+    let matched = |pattern: String| {
+        let given = params(json!({ "p": pattern }));
+        graph.query("RETURN 'a' =~ $p AS it", &given, &limits())
+    };
+    for times in [23, 5900] {
+        let error = matched(costs(times)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::TooLarge, "{error}");
+        assert!(error.message.contains("regular expression"), "{error}");
+    }
+    assert_eq!(matched(costs(22)).unwrap().rows, [[json!(false)]]);
+
+    let each = |count: usize| {
+        let each = (0..count).map(|i| format!("'a' =~ 'a{{0,{i}}}'"));
+        format!("RETURN {} AS it", each.collect::<Vec<_>>().join(" OR "))
+    };
+    assert_eq!(rows(&graph, &each(8)), json!([[true]]));
+    assert_eq!(ask(&graph, &each(9)).unwrap_err().code, ErrorCode::TooLarge);
+    let same = format!("RETURN {} AS it", vec!["'a' =~ 'a+'"; 100].join(" AND "));
+    assert_eq!(rows(&graph, &same), json!([[true]]));
+}
+
+#[test]
+fn no_regular_expression_is_made_once_the_time_is_over() {
+    let text = "RETURN 'a' =~ 'a' OR 'a' =~ 'b' OR 'a' =~ 'a' AS it";
+    let asked = Cell::new(0);
+    for (most, fits) in [(0, false), (1, false), (2, true)] {
+        asked.set(0);
+        let is_over = || {
+            asked.set(asked.get() + 1);
+            asked.get() > most
+        };
+        let checked = check(text, &Map::new(), &is_over);
+        assert_eq!(checked.is_ok(), fits, "{most}");
+        assert_eq!(asked.get(), 2.min(most + 1), "{most}");
+        if let Err(error) = checked {
+            assert_eq!(error.code, ErrorCode::TooLarge);
+            assert!(error.message.contains("time"), "{error}");
+        }
+    }
 }
 
 #[test]
@@ -306,25 +353,93 @@ fn a_text_of_a_megabyte_is_refused_unread() {
     assert_eq!(ask(&graph, &commas).unwrap_err().code, ErrorCode::TooLarge);
 }
 
+/// The memory of a query is refused long before what it would keep.
+fn over_memory(graph: &Graph, text: &str) {
+    let small = QueryLimits {
+        memory_max: 1 << 20,
+        ..limits()
+    };
+    let error = graph.query(text, &Map::new(), &small).expect_err(text);
+    assert_eq!(error.code, ErrorCode::TooLarge, "{text}: {error}");
+    assert!(error.message.contains("memory"), "{text}: {error}");
+}
+
 #[test]
-fn no_query_changes_the_graph() {
-    let graph = dense(4);
-    let all = "MATCH (a) OPTIONAL MATCH (a)-[r]->(b) RETURN a, r, b";
-    let before = rows(&graph, all);
-    for text in [
-        "MATCH (a) SET a.i = 7 RETURN a",
-        "MATCH (a)-[r*]->(b) RETURN count(*) AS n",
-        "CREATE (a:N)",
-        "MATCH (a) DETACH DELETE a",
-        "MATCH (a) RETURN a {.*, i: 8} AS a",
-        "UNWIND range(1, 1000000000) AS x RETURN x",
+fn what_is_kept_behind_a_walk_stays_paid_for() {
+    let graph = numbered(5, [(0, 1), (1, 2), (2, 3), (3, 4)]);
+    // A text of 16 KiB, 500 times.
+    let texts = "WITH reduce(s = 'x', i IN range(1, 14) | s + s) AS t UNWIND range(1, 50) AS i";
+    for walk in [
+        "MATCH p = shortestPath((a)-[:E*]->(b))",
+        "MATCH p = allShortestPaths((a)-[:E*]->(b))",
+        "MATCH (a)-[:E*]->(b)",
     ] {
-        let _: Result<Rows, Error> = ask(&graph, text);
-        assert_eq!(rows(&graph, all), before, "{text}");
+        for kept in [
+            "WITH t + i + a.i + b.i AS s ORDER BY s RETURN count(s) AS n",
+            "WITH DISTINCT t + i + a.i + b.i AS s RETURN count(s) AS n",
+            "RETURN count(DISTINCT t + i + a.i + b.i) AS n",
+            "WITH t + i + a.i + b.i AS s, count(DISTINCT b) AS n RETURN count(n) AS n",
+            "RETURN DISTINCT t + i + b.i AS s ORDER BY s",
+        ] {
+            over_memory(&graph, &format!("{texts} {walk} {kept}"));
+        }
     }
-    assert_eq!(before.as_array().map(Vec::len), Some(16));
-    assert_eq!(before[0][0]["properties"], json!({"i": 0}));
-    assert!(matches!(before[0][1], Value::Object(_)));
+    let collected = "WITH reduce(s = 'x', i IN range(1, 18) | s + s) AS t MATCH (a {i: 0}) \
+                     RETURN size([(a)-[:E*]->(b) | t + b.i]) AS n";
+    over_memory(&graph, collected);
+}
+
+#[test]
+fn what_a_row_held_is_let_go_with_it() {
+    let shared: Arc<str> = "a text that is seen from here".into();
+    let mut builder = GraphBuilder::new(LARGE);
+    let text = Scalar::Text(Arc::clone(&shared));
+    builder.add_node(&["N"], &[("t", text)]).unwrap();
+    let graph = builder.build();
+    let before = Arc::strong_count(&shared);
+    for text in [
+        // Behind a projection that has to see all rows.
+        "MATCH (n) WITH n.t AS t ORDER BY t WITH count(t) AS c UNWIND range(1, 5000) AS x RETURN count(x) AS n",
+        // While the next row is looked for.
+        "UNWIND [0, 5000] AS k WITH size([x IN range(1, k) | x]) AS s MATCH (n) WITH n.t AS t RETURN count(t) AS n",
+        "UNWIND [0, 5000] AS k WITH size([x IN range(1, k) | x]) AS s MATCH (n) UNWIND [n.t] AS t RETURN count(t) AS n",
+        "UNWIND [0, 5000] AS k WITH size([x IN range(1, k) | x]) AS s MATCH (n) WHERE any(y IN [n.t] WHERE y <> '') \
+         RETURN count(n) AS n",
+        "MATCH (n) RETURN 1 AS c, n.t = '' AS e LIMIT 1 UNION ALL UNWIND range(1, 5000) AS x RETURN count(x) AS c, false AS e",
+    ] {
+        let (asked, most) = (Cell::new(0), Cell::new(0));
+        let is_over = || {
+            asked.set(asked.get() + 1);
+            most.set(most.get().max(Arc::strong_count(&shared)));
+            false
+        };
+        let seen = QueryLimits {
+            is_over: &is_over,
+            ..limits()
+        };
+        graph.query(text, &Map::new(), &seen).expect(text);
+        assert!(asked.get() > 2, "{text}");
+        assert_eq!(most.get(), before, "{text}");
+    }
+}
+
+#[test]
+fn what_is_shared_so_often_that_it_cannot_be_counted_is_refused() {
+    let graph = numbered(1, []);
+    let more = " WITH l + [x IN range(1, 1023) | l] AS l".repeat(6);
+    for asked in [
+        "RETURN l = l AS it",
+        "RETURN l",
+        "RETURN DISTINCT l",
+        "RETURN size(l) AS n ORDER BY l",
+        "RETURN l, count(*) AS n",
+        "RETURN collect(DISTINCT l) AS all",
+        "RETURN [l, {l: l}] = [l, {l: l}] AS it",
+        "RETURN max(l) AS it",
+    ] {
+        let error = ask(&graph, &format!("WITH [1] AS l{more} {asked}")).expect_err(asked);
+        assert_eq!(error.code, ErrorCode::TooLarge, "{asked}: {error}");
+    }
 }
 
 #[expect(

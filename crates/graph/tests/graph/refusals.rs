@@ -120,9 +120,76 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         "MATCH (n) RETURN 'a' =~ n.node",
         "MATCH p = shortestPath((a)-[*2..]->(b)) RETURN p",
         "RETURN *",
+        "RETURN [x IN [1, 2, 3] | sum(x)] AS l",
+        "RETURN [x IN [1, 2, 3] WHERE count(x) > 1] AS l",
+        "RETURN reduce(s = 0, x IN [1, 2] | s + max(x)) AS s",
+        "RETURN all(x IN [1] WHERE count(*) > 0) AS it",
     ] {
         let error = ask(&graph, text).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument, "{text}: {error}");
+    }
+}
+
+#[test]
+fn what_would_be_read_otherwise_than_it_is_meant_is_refused() {
+    let graph = decisions();
+    for condition in [
+        "1 < d.version <= 3",
+        "d.version = 1 = true",
+        "d.node = 'a' <> 'b' AND true",
+        "d.node = 'a' IN ['a']",
+        "d.node = d.rank STARTS WITH 'l'",
+        "d.node = d.rank ENDS WITH 'l'",
+        "d.node = d.rank CONTAINS 'l'",
+        "d.node = 'a' =~ 'a'",
+        "d.version > 1 IS NULL",
+        "d.version > 1 IS NOT NULL",
+    ] {
+        let text = format!("MATCH (d:Decision) WHERE {condition} RETURN d.node");
+        let error = ask(&graph, &text).expect_err(&text);
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{text}: {error}");
+        assert!(error.message.contains("AND"), "{text}: {error}");
+    }
+    for pattern in [
+        "(a)<-[r]->(b)",
+        "(a)<-[:DEPENDS_ON*1..3 {x: [1]}]->(b)",
+        "(a)<-[r WHERE r.x[0] = 1]->(b)",
+        "(a)->[r]-(b)",
+        "(a)--[r]->(b)",
+        "(a)<-->(b)",
+        "(a)-[*4294967296]->(b)",
+        "(a)-[*0x3]->(b)",
+        "(a)-[r:DEPENDS_ON*1..4294967296]->(b)",
+        "(a)<-[*..99999999999999999999]-(b)",
+    ] {
+        let text = format!("MATCH {pattern} RETURN count(*) AS n");
+        let error = ask(&graph, &text).expect_err(&text);
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{text}: {error}");
+    }
+    // What looks alike is not.
+    for (text, expected) in [
+        ("RETURN [2 * 4294967296][0] AS n", 8_589_934_592_i64),
+        ("RETURN [1, 2, 3][0..9999999999][2] AS n", 3),
+        (
+            "MATCH (a)-[r WHERE 2 * 4294967296 > 1]->(b) RETURN count(r) AS n",
+            6,
+        ),
+        ("MATCH (a)-[*4294967295]->(b) RETURN count(*) AS n", 0),
+        ("MATCH (a)<-[r]-(b)-->(c) RETURN count(r) AS n", 4),
+        (
+            "MATCH (d:Decision) WHERE 1 < d.version AND d.version <= 3 RETURN count(d) AS n",
+            2,
+        ),
+        (
+            "MATCH (d:Decision) WHERE (d.node IN ['a']) = true RETURN count(d) AS n",
+            1,
+        ),
+    ] {
+        assert_eq!(
+            rows(&graph, text),
+            serde_json::json!([[expected]]),
+            "{text}"
+        );
     }
 }
 

@@ -53,18 +53,19 @@ impl App {
     ) -> Result<GraphAnswer, Error> {
         let turn = Arc::new(self.query_turn(&viewer.scope)?);
         let asker = Asker(Arc::default());
-        let ending = Ending {
+        let ending = Arc::new(Ending {
             app: self.clone(),
             at_us: self
                 .clock()
                 .monotonic_us()
                 .saturating_add(question.ms_max.saturating_mul(1_000)),
             gone: Arc::clone(&asker.0),
-        };
+        });
         let (text, rows_max) = (Arc::new(question.text), question.rows_max);
         // What is no query reads nothing.
-        let checked = Arc::clone(&text);
-        let check = move || sillok_graph::check(&checked.query, &checked.params);
+        let (checked, until) = (Arc::clone(&text), Arc::clone(&ending));
+        let is_over = move || until.has_come();
+        let check = move || sillok_graph::check(&checked.query, &checked.params, &is_over);
         beside(&turn, check).await?;
         let bounds = GraphBounds {
             ms_max: Some(question.ms_max),

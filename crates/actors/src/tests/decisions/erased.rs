@@ -7,7 +7,8 @@ use sillok_core::command::{AnswerBody, Command, CommandRecord, Digest};
 use sillok_core::decision::{NewDecision, Rank, RelationKind};
 use sillok_core::erasure::EraseMemory;
 use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
-use sillok_core::principal::PrincipalKind;
+use sillok_core::limits::{DECISION_VERSIONS_MAX, PRINCIPAL_ID_CHARS_MAX};
+use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_store::MemoryConfig;
 use sillok_store::keys::{self, Family};
 
@@ -46,10 +47,12 @@ pub(super) fn erase(
     }))
 }
 
-/// The families of the rows in which bytes stand.
+/// The families of the rows in whose key or value bytes stand.
 pub(super) fn holding(pairs: &Pairs, bytes: &[u8]) -> Vec<Family> {
-    let holds = |value: &Vec<u8>| value.windows(bytes.len()).any(|at| at == bytes);
-    let found = pairs.iter().filter(|(_, value)| holds(value));
+    let holds = |part: &Vec<u8>| part.windows(bytes.len()).any(|at| at == bytes);
+    let found = pairs
+        .iter()
+        .filter(|(key, value)| holds(key) || holds(value));
     let mut found: Vec<Family> = found.map(|(key, _)| Family::of(key).unwrap()).collect();
     found.dedup();
     found
@@ -392,6 +395,32 @@ async fn a_decision_is_erased_with_all_of_many_versions() {
     assert_eq!(answer.unwrap(), erased(301, 0));
     assert_eq!(holding(&pairs_of(&store).await, WORD.as_bytes()), NOTHING);
     check(&stage, &store).await;
+    stage.node.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_longest_chain_that_there_may_be_is_erased_in_one_transaction() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let id = PrincipalId::parse(&"p".repeat(PRINCIPAL_ID_CHARS_MAX)).unwrap();
+    let actor = Actor { kind: HUMAN, id };
+    let root = DecisionId::derived(&scope(PROJECT), &actor.to_string(), command_id(1));
+    for version in 0..DECISION_VERSIONS_MAX {
+        let text = says(Rank::Normal, WORD);
+        let command = match version {
+            0 => save(None, text),
+            last if last + 1 == DECISION_VERSIONS_MAX => withdraw(root, last),
+            before => save(Some((root, before)), text),
+        };
+        stage.given += 1;
+        let mut given = submission(stage.given, HUMAN, PROJECT, command);
+        given.principal.actor = actor.clone();
+        stage.node.submit(given).await.unwrap();
+    }
+    let answer = stage.give(HUMAN, PROJECT, erase(&[root], &[], &[])).await;
+    let events = u32::try_from(DECISION_VERSIONS_MAX).unwrap();
+    assert_eq!(answer.unwrap(), erased(events, 0));
+    assert_eq!(holding(&pairs_of(&store).await, WORD.as_bytes()), NOTHING);
     stage.node.shutdown().await;
 }
 

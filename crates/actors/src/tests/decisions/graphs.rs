@@ -12,6 +12,7 @@ use sillok_core::promotion::{CausalEdge, NewEntry};
 use sillok_core::{Error, ErrorCode};
 
 use super::declared::{declare, kind};
+use super::erased::erase;
 use super::kept::kept;
 use super::stage::{PLACES, Stage, at, file, relates, says, viewer, withdraw};
 use crate::reads::{
@@ -219,6 +220,25 @@ async fn relations_lead_to_what_holds_is_there_and_is_seen() {
     assert_eq!(said, (run, 12, "text/plain"));
     // The same state gives the same graph.
     assert_eq!(stage.graph(&viewer(PROJECT), WHOLE).await, parts);
+    stage.node.shutdown().await;
+}
+
+#[tokio::test]
+async fn evidence_that_was_erased_is_not_in_it_and_neither_is_what_led_to_it() {
+    let mut stage = Stage::set().await;
+    let gone = stage.keep(ORG, "a run", "p99 is 12 ms").await;
+    let stays = stage.keep(ORG, "another run", "p99 is 13 ms").await;
+    let text = says(Rank::Lock, "one writer");
+    let text = relates(RelationKind::RestsOn, kept(ORG, gone), text);
+    let text = relates(RelationKind::RestsOn, kept(ORG, stays), text);
+    stage.begin(PROJECT, text).await;
+    let before = stage.graph(&viewer(PROJECT), WHOLE).await;
+    assert_eq!(words(&before), ["one writer", "a run", "another run"]);
+    let order = erase(&[], &[gone], &[]);
+    stage.give(PrincipalKind::Human, ORG, order).await.unwrap();
+    let parts = stage.graph(&viewer(PROJECT), WHOLE).await;
+    assert_eq!(words(&parts), ["one writer", "another run"]);
+    assert_eq!(joined(&parts), ["one writer RESTS_ON another run"]);
     stage.node.shutdown().await;
 }
 
