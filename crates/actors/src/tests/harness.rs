@@ -165,6 +165,12 @@ pub(crate) fn command_id(number: u64) -> CommandId {
     CommandId::from_parts(Timestamp::from_ms(CountingClock::START_MS), random)
 }
 
+/// The organisation of a scope.
+fn organisation(path: &str) -> &str {
+    let behind = path.match_indices('/').nth(1);
+    behind.map_or(path, |(at, _)| &path[..at])
+}
+
 pub(crate) fn submission(
     number: u64,
     kind: PrincipalKind,
@@ -173,7 +179,7 @@ pub(crate) fn submission(
 ) -> Submission {
     Submission {
         scope: scope(path),
-        principal: principal(kind, "org/acme"),
+        principal: principal(kind, organisation(path)),
         id: command_id(number),
         attempt: Attempt::FIRST,
         command,
