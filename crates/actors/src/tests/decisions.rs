@@ -3,6 +3,7 @@
 
 mod anchors;
 mod briefs;
+mod contradicting;
 mod erased;
 mod evidence;
 mod graphs;
@@ -17,6 +18,7 @@ mod proposals;
 mod races;
 mod resting;
 mod saving;
+mod searched;
 mod stage;
 
 pub(super) use kept::{keep, original, point, points_to};

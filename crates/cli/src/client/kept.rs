@@ -3,8 +3,9 @@
 //! Owns their paths. Bodies are the server's own types; what writes is [`routes`](super::routes)'s.
 
 use sillok_server::api::{
-    Anchor, AnchorQuery, AnchorView, AnchorsQuery, EvidenceHead, EvidenceListQuery, EvidenceQuery,
-    EvidenceText, EvidenceTextQuery, Followed, GraphAnswer, GraphRequest, Page,
+    Anchor, AnchorQuery, AnchorView, AnchorsFound, AnchorsQuery, EvidenceHead, EvidenceListQuery,
+    EvidenceQuery, EvidenceText, EvidenceTextQuery, Followed, GraphAnswer, GraphRequest, Page,
+    SearchAnchors,
 };
 
 use super::Client;
@@ -60,6 +61,14 @@ impl Client {
     /// [`Failure`]
     pub async fn follow_anchor(&self, query: &AnchorQuery) -> Result<Followed, Failure> {
         self.get("/v1/anchor/follow", query).await
+    }
+
+    /// What is found behind anchors.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn search_anchors(&self, request: &SearchAnchors) -> Result<AnchorsFound, Failure> {
+        self.ask("/v1/anchors/search", request).await
     }
 
     /// The rows that a query finds in the graph of what is seen.

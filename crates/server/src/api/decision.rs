@@ -2,9 +2,11 @@
 //!
 //! What a save means to others is told in the forms of `api::impact`.
 
+mod marked;
 mod view;
 mod write;
 
+pub(super) use marked::content_in;
 pub(super) use view::told;
 pub use view::{
     DecisionHead, DecisionHistoryQuery, DecisionQuery, DecisionText, DecisionVersion, DecisionView,

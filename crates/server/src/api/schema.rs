@@ -129,9 +129,9 @@ named! {
         core::decision::Rank::ALL.iter().map(|rank| rank.as_str()),
     );
     /// Where a decision applies.
-    Domain = text("Where a decision applies: global, which is everywhere, or a name of 1 to 64 of a-z 0-9 . _ -");
+    Domain = text("Where a decision applies: global, which is everywhere, or a name of 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused where it would be stored");
     /// A phase of work.
-    Phase = text("A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -");
+    Phase = text("A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused");
     /// How a decision is related to something.
     RelationKind = one_of(
         "How a decision is related to something. APPLIES_TO leads to files and symbols, RESTS_ON to evidence, the others to decisions.",

@@ -68,7 +68,7 @@ pub(super) fn action(draw: &mut Draw<'_>) -> Action {
 }
 
 fn keeping(draw: &mut Draw<'_>) -> Keeping {
-    match draw.byte(12) {
+    match draw.byte(13) {
         0..=3 => Keeping::Save {
             home: home(draw),
             chunks: maybe(draw, 350, CHUNKS_MAX.into()).map_or(0, |chunks| chunks + 1),
@@ -92,8 +92,16 @@ fn keeping(draw: &mut Draw<'_>) -> Keeping {
                 part: draw.stream.permille(600).then_some(part),
             }
         }
-        _ => Keeping::Follow {
+        11 => Keeping::Follow {
             which: draw.byte(64),
+            width: width(draw),
+        },
+        _ => Keeping::Search {
+            home: home(draw),
+            domain: draw.byte(DOMAINS.len()),
+            word: draw.byte(64),
+            number: maybe(draw, 500, 64),
+            few: draw.stream.permille(300),
             width: width(draw),
         },
     }
