@@ -39,6 +39,7 @@ pub mod fault;
 mod heap;
 pub mod history;
 mod index;
+mod kills;
 mod listener;
 mod monitor;
 mod net;

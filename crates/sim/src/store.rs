@@ -28,14 +28,6 @@ const COMMIT_US: (u64, u64) = (500, 3_000);
 const ANSWER_US: (u64, u64) = (100, 1_000);
 /// How much later a commit may happen whose sender was told that its outcome is unknown, in µs.
 const LATE_US: (u64, u64) = (1_000, 3_000_000);
-/// Commits on whose way actors are killed, while a fault wants that, in a thousandth.
-const KILLED_PERMILLE: u32 = 150;
-/// The same of those that save an original in chunks: there are few.
-const KILLED_IN_CHUNKS_PERMILLE: u32 = 700;
-/// When they are killed, in µs after the commit left them.
-const KILLED_US: u64 = 100;
-/// How much longer such a commit takes, in µs, at least and at most.
-const KILLED_LATE_US: (u64, u64) = (5_000, 150_000);
 /// The longest life of a transaction, in µs.
 const LIFE_US_MAX: u64 = 5_000_000;
 /// How long a caller waits for a store that does not answer, in µs.
@@ -379,36 +371,6 @@ impl Shared {
             }
         }
         receiver
-    }
-
-    /// Has a node's actors killed while a commit is on its way that saves so many originals in chunks, if a fault wants
-    /// that, or its process ended, so often in a thousandth: how much longer the commit takes then, in µs.
-    pub(crate) fn kill_in_commit(
-        &mut self,
-        place: Place,
-        originals: usize,
-        ended_permille: u32,
-    ) -> u64 {
-        let permille = match originals {
-            0 => KILLED_PERMILLE,
-            _ => KILLED_IN_CHUNKS_PERMILLE,
-        };
-        if !self.kills_in_commit.contains(&place)
-            || !self.chance(Purpose::Commit, place).permille(permille)
-        {
-            return 0;
-        }
-        if originals > 0 {
-            self.effects.saw("ended while evidence in chunks was saved");
-        }
-        let chance = self.chance(Purpose::Commit, place);
-        let due = if chance.permille(ended_permille) {
-            Due::Crash(place)
-        } else {
-            Due::KillActors(place)
-        };
-        self.schedule(KILLED_US, due);
-        self.draw_us(Purpose::Commit, place, KILLED_LATE_US)
     }
 
     fn happens(
