@@ -178,7 +178,7 @@ async fn who_may_not_see_a_project_is_not_told_what_it_declares() {
     let on = node(PROJECT, &save(&admin, PROJECT, &json!({})).await);
     declare(&admin, PROJECT, "EXPLAINS", "backward").await;
     let stranger = world.principal(PrincipalKind::Human, OTHER).await;
-    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
     for name in ["EXPLAINS", "REPLACES"] {
         let fields = json!({ "relations": related(name, &[&on]) });
         for path in ["/v1/decisions", "/v1/decisions/propose"] {
