@@ -122,7 +122,7 @@ fn goals(draw: &mut Draw<'_>) -> Vec<(bool, u8)> {
 }
 
 fn home(draw: &mut Draw<'_>) -> Home {
-    let crowded = draw.stream.permille(300);
+    let crowded = draw.stream.permille(350);
     Home {
         project: draw.byte(if crowded { 1 } else { PROJECTS.into() }),
         level: match draw.byte(20) {
