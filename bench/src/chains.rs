@@ -1,32 +1,22 @@
 //! Chains of decisions, with versions as a person would have saved them over a long time.
 //!
-//! A million saves through a node take minutes. So each is decided by the rules and sealed, and its event, its view, its answer
-//! and the row of the outbox are written by the functions that a commit of a node writes them with, as many saves to a commit
-//! as a node takes at most. What is left out is what leaves no row: the queue, the fence and the reads before a decision,
-//! whose answers the state has at hand. A test has the audit go through what was written. It must not know what is measured.
+//! A million saves through a node take minutes. So they are written by [`crate::scribe`], as many to a commit as a node takes
+//! at most. A test has the audit go through what was written. It must not know what is measured.
 
-use rand::{Rng as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
-use sillok_actors::rows::{self, Place};
-use sillok_core::chain::{Origin, seal};
-use sillok_core::command::{Answer, Command, CommandRecord, DecisionRef, SaveDecision, Submission};
-use sillok_core::config::RulesConfig;
-use sillok_core::decide::decide;
+use sillok_core::command::{Command, DecisionRef, SaveDecision};
 use sillok_core::decision::{Domain, NewDecision, Rank};
-use sillok_core::facts::Facts;
-use sillok_core::id::{CommandId, DecisionId, Epoch};
+use sillok_core::id::DecisionId;
 use sillok_core::limits::BATCH_COMMANDS_MAX;
-use sillok_core::principal::{Principal, PrincipalKind};
 use sillok_core::scope::Scope;
-use sillok_core::state::{Stamped, State};
 use sillok_core::time::Timestamp;
-use sillok_store::{FjallStore, Store as _, Txn, keys};
+use sillok_store::{FjallStore, Store as _, Txn as _};
 
 use crate::error::Error;
-use crate::workload::{principal, submission};
+use crate::scribe::{Scribe, command_id};
 
 /// Why anything is saved. It is the same of all versions, so that they are of one size.
 const REASON: &str = "It was looked at again.";
+const SEED: u64 = 11;
 
 /// A decision of the weakest rank, which applies everywhere and is related to nothing.
 pub(crate) fn normal(title: String, content: &str) -> NewDecision {
@@ -65,11 +55,7 @@ fn save(change: Option<DecisionRef>, text: NewDecision) -> Command {
 
 /// Writes the decisions of one scope.
 pub(crate) struct Writer {
-    place: Place,
-    person: Principal,
-    rules: RulesConfig,
-    state: State,
-    rng: ChaCha8Rng,
+    scribe: Scribe,
     /// When all of it is saved.
     at: Timestamp,
 }
@@ -78,19 +64,15 @@ impl Writer {
     /// Writes to a scope that has no events yet.
     pub(crate) fn new(scope: &Scope, at: Timestamp) -> Self {
         Self {
-            place: Place::of(scope),
-            person: principal(PrincipalKind::Human),
-            rules: RulesConfig::default(),
-            state: State::new(scope, None, None),
-            rng: ChaCha8Rng::seed_from_u64(11),
+            scribe: Scribe::new(scope, SEED),
             at,
         }
     }
 
     /// The root of the chain that the save of this number begins. It follows from the scope, the number and the time alone.
     pub(crate) fn root(&self, number: u64) -> DecisionId {
-        let actor = self.person.actor.to_string();
-        DecisionId::derived(&self.place.scope, &actor, command_id(self.at, number))
+        let actor = self.scribe.actor().to_string();
+        DecisionId::derived(self.scribe.scope(), &actor, command_id(self.at, number))
     }
 
     /// Writes saves, each under a number that no other one of the scope has.
@@ -105,13 +87,12 @@ impl Writer {
         let mut saves = saves.into_iter().peekable();
         while saves.peek().is_some() {
             let mut txn = store.begin().await?;
-            let first = self.state.row().tip.seq.next();
+            let first = self.scribe.next();
             for (number, command) in saves.by_ref().take(BATCH_COMMANDS_MAX) {
-                self.save(&mut txn, number, command)?;
+                let id = command_id(self.at, number);
+                self.scribe.carry_out(&mut txn, id, command, self.at)?;
             }
-            let row = self.state.row();
-            rows::write_scope(&mut txn, &self.place, row);
-            rows::write_outbox(&mut txn, &self.place, first, row.tip.seq, Vec::new());
+            self.scribe.end(&mut txn, first, Vec::new());
             txn.commit().await?;
         }
         Ok(())
@@ -119,67 +100,18 @@ impl Writer {
 
     /// Forgets what was written: no later save changes it or is related to it.
     pub(crate) fn forget(&mut self) {
-        self.state.forget();
+        self.scribe.forget();
     }
-
-    fn save(&mut self, txn: &mut impl Txn, number: u64, command: Command) -> Result<(), Error> {
-        let command = Submission {
-            id: command_id(self.at, number),
-            ..submission(&self.place.scope, &self.person, command)
-        };
-        let facts = Facts::default();
-        let decision = decide(&self.state, &command, &facts, &self.rules, self.at)?;
-        let actor = &self.person.actor;
-        let origin = Origin {
-            actor: actor.clone(),
-            command: command.id,
-            epoch: Epoch(1),
-        };
-        for body in &decision.bodies {
-            let mut salt = [0; 16];
-            self.rng.fill_bytes(&mut salt);
-            let mut tip = self.state.row().tip;
-            let event = seal(&mut tip, body, &origin, self.at, salt);
-            rows::write_event(txn, &self.place, tip.seq, &event);
-            let at = Stamped {
-                seq: tip.seq,
-                time: tip.time,
-                actor: actor.clone(),
-            };
-            for change in self.state.apply(body, &at) {
-                rows::write_change(txn, &self.place, &change);
-            }
-            self.state.advance(tip);
-        }
-        let tip = self.state.row().tip;
-        let answer = Answer {
-            seq: tip.seq,
-            time: tip.time,
-            result: decision.result,
-        };
-        let record = CommandRecord::Applied {
-            digest: command.command.digest(),
-            answer,
-        };
-        let key = keys::command::key(&self.place.key, actor, command.id);
-        rows::write_command(txn, key, &record);
-        Ok(())
-    }
-}
-
-fn command_id(at: Timestamp, number: u64) -> CommandId {
-    let mut bits = [0; 10];
-    bits[2..].copy_from_slice(&number.to_be_bytes());
-    CommandId::from_parts(at, bits)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
+    use sillok_actors::rows::Place;
     use sillok_actors::{Node, NodeConfig, audit};
     use sillok_builtin::ExactIndex;
-    use sillok_store::Read;
+    use sillok_store::{Read, keys};
 
     use super::*;
     use crate::engines::{open_store, ports, runtime};

@@ -6,31 +6,27 @@
 
 use std::collections::BTreeSet;
 
-use rand::{Rng, SeedableRng};
+use rand::Rng as _;
 use rand_chacha::ChaCha8Rng;
 use sillok_actors::documents::document;
-use sillok_actors::rows::{self, Place};
 use sillok_builtin::HashEmbedder;
-use sillok_core::chain::{Origin, seal};
 use sillok_core::citation::Citation;
-use sillok_core::command::{Answer, Command, CommandRecord, Submission};
-use sillok_core::config::RulesConfig;
-use sillok_core::decide::decide;
+use sillok_core::command::Command;
 use sillok_core::entry::{Binding, Detail, Embedding, Head, Metadata, Skill, Table};
 use sillok_core::event::{Body, Text};
-use sillok_core::facts::Facts;
-use sillok_core::id::{CommandId, EntryId, Epoch};
+use sillok_core::id::EntryId;
 use sillok_core::limits::BATCH_COMMANDS_MAX;
 use sillok_core::ports::{Embedder, IndexDoc};
-use sillok_core::principal::{Principal, PrincipalKind};
+use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::NewEntry;
 use sillok_core::scope::Scope;
-use sillok_core::state::{Change, Stamped, State};
+use sillok_core::state::Change;
 use sillok_core::time::Timestamp;
-use sillok_store::{FjallStore, Store, Txn, keys};
+use sillok_store::{FjallStore, Store as _, Txn as _};
 
 use crate::error::Error;
-use crate::workload::{now, pick, principal, submission};
+use crate::scribe::{Made, Scribe, command_id};
+use crate::workload::{now, pick, principal};
 
 const SUBJECTS: [&str; 24] = [
     "TimeDelta serialization",
@@ -250,11 +246,7 @@ pub(crate) enum Writes {
 
 /// Writes the entries of one scope.
 pub(crate) struct Writer {
-    place: Place,
-    person: Principal,
-    rules: RulesConfig,
-    state: State,
-    rng: ChaCha8Rng,
+    scribe: Scribe,
     writes: Writes,
     /// Numbers the commands, those of each seed apart.
     commands: u64,
@@ -264,11 +256,7 @@ impl Writer {
     /// Writes to a scope that has no events yet.
     pub(crate) fn new(scope: &Scope, seed: u32, writes: Writes) -> Self {
         Self {
-            place: Place::of(scope),
-            person: principal(PrincipalKind::Human),
-            rules: RulesConfig::default(),
-            state: State::new(scope, None, None),
-            rng: ChaCha8Rng::seed_from_u64(u64::from(seed)),
+            scribe: Scribe::new(scope, seed.into()),
             writes,
             commands: u64::from(seed) << 32,
         }
@@ -299,8 +287,8 @@ impl Writer {
     }
 
     fn command(&mut self, number: u32) -> Command {
-        let digit = usize::try_from(self.rng.next_u32() % 10).expect("a digit fits");
-        let text = text(&mut self.rng, number);
+        let digit = usize::try_from(self.scribe.rng.next_u32() % 10).expect("a digit fits");
+        let text = text(&mut self.scribe.rng, number);
         match self.writes {
             Writes::Varied => put(&text, TABLES[digit]),
             Writes::Passing if digit < 3 => put_skill(&text, number),
@@ -315,87 +303,38 @@ impl Writer {
         at: Timestamp,
     ) -> Result<Vec<IndexDoc>, Error> {
         let mut txn = store.begin().await?;
-        let first = self.state.row().tip.seq.next();
+        let first = self.scribe.next();
         let mut written = Vec::with_capacity(numbers.len());
         for number in numbers {
             let command = self.command(*number);
             self.commands += 1;
-            let mut bits = [0; 10];
-            bits[2..].copy_from_slice(&self.commands.to_be_bytes());
-            let command = Submission {
-                id: CommandId::from_parts(at, bits),
-                ..submission(&self.place.scope, &self.person, command)
-            };
-            written.push(self.decide(&mut txn, &command, at)?);
+            let id = command_id(at, self.commands);
+            let made = self.scribe.carry_out(&mut txn, id, command, at)?;
+            written.push(entry(made)?);
             // Every text is new: what was written before need not be at hand.
-            self.state.forget();
+            self.scribe.forget();
         }
         let changed: BTreeSet<EntryId> = written.iter().map(|(head, _)| head.id).collect();
-        let row = self.state.row();
-        rows::write_scope(&mut txn, &self.place, row);
-        rows::write_outbox(
-            &mut txn,
-            &self.place,
-            first,
-            row.tip.seq,
-            changed.into_iter().collect(),
-        );
+        self.scribe
+            .end(&mut txn, first, changed.into_iter().collect());
         let stamp = txn.commit().await?.stamp;
         let docs = written.into_iter();
         Ok(docs
             .map(|(head, text)| document(&head, text, stamp))
             .collect())
     }
+}
 
-    fn decide(
-        &mut self,
-        txn: &mut impl Txn,
-        command: &Submission,
-        now: Timestamp,
-    ) -> Result<(Head, Text), Error> {
-        let (mut head, mut text) = (None, None);
-        let decision = decide(&self.state, command, &Facts::default(), &self.rules, now)?;
-        let actor = &self.person.actor;
-        let origin = Origin {
-            actor: actor.clone(),
-            command: command.id,
-            epoch: Epoch(1),
-        };
-        for body in &decision.bodies {
-            let mut salt = [0; 16];
-            self.rng.fill_bytes(&mut salt);
-            let mut tip = self.state.row().tip;
-            let event = seal(&mut tip, body, &origin, now, salt);
-            rows::write_event(txn, &self.place, tip.seq, &event);
-            let at = Stamped {
-                seq: tip.seq,
-                time: tip.time,
-                actor: actor.clone(),
-            };
-            for change in self.state.apply(body, &at) {
-                if let Change::Head(changed) = &change {
-                    head = Some(Head::clone(changed));
-                }
-                rows::write_change(txn, &self.place, &change);
-            }
-            self.state.advance(tip);
-            if let Body::EntryCreated(created) = body {
-                text = Some(created.text.clone());
-            }
-        }
-        let tip = self.state.row().tip;
-        let answer = Answer {
-            seq: tip.seq,
-            time: tip.time,
-            result: decision.result,
-        };
-        let record = CommandRecord::Applied {
-            digest: command.command.digest(),
-            answer,
-        };
-        let key = keys::command::key(&self.place.key, actor, command.id);
-        rows::write_command(txn, key, &record);
-        let written = head.zip(text);
-        written.ok_or_else(|| Error::Wrong("a text that is new made no entry".to_owned()))
-    }
+/// The entry that a command made, and what it says.
+fn entry(made: Made) -> Result<(Head, Text), Error> {
+    let heads = made.changes.into_iter().filter_map(|change| match change {
+        Change::Head(head) => Some(Head::clone(&head)),
+        _ => None,
+    });
+    let texts = made.bodies.into_iter().filter_map(|body| match body {
+        Body::EntryCreated(created) => Some(created.text),
+        _ => None,
+    });
+    let written = heads.last().zip(texts.last());
+    written.ok_or_else(|| Error::Wrong("a text that is new made no entry".to_owned()))
 }

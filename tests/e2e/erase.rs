@@ -371,6 +371,12 @@ async fn is_kept_said(admin: &Client, kept: &Kept) -> bool {
     }
     let brief = json!({ "scope": PROJECT });
     said += &admin.post("/v1/brief", &brief).await.ok().to_string();
+    let search = json!({ "scope": PROJECT, "query": kept.word });
+    said += &admin
+        .post("/v1/anchors/search", &search)
+        .await
+        .ok()
+        .to_string();
     said.contains(&kept.word)
 }
 

@@ -2,6 +2,7 @@
 //! hints that lead there and change the place of nothing.
 
 mod reaching;
+mod searching;
 
 use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;

@@ -2,6 +2,7 @@
 //! the server.
 
 mod consumers;
+mod decided;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -26,6 +26,7 @@ mod commands;
 pub(crate) mod elsewhere;
 mod erasures;
 pub(crate) mod fold;
+mod former;
 pub(crate) mod lines;
 mod lookup;
 mod outbox;

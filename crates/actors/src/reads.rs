@@ -15,6 +15,7 @@ use sillok_store::Store;
 use crate::errors::refusal;
 use crate::ports::Ports;
 
+mod anchor_search;
 mod anchors;
 mod brief;
 mod decisions;
@@ -24,6 +25,7 @@ mod erasure;
 mod evidence;
 mod graph;
 mod impact;
+mod paging;
 mod promotions;
 mod proposed;
 mod recall;
@@ -38,7 +40,7 @@ mod tokens;
 
 pub use anchors::{AnchorFilter, AnchorView, Followed, FollowedItem};
 pub use brief::BriefQuery;
-pub use decisions::{DecisionFilter, DecisionView};
+pub use decisions::{DecisionFilter, DecisionPlace, DecisionView};
 pub use declared::DeclaredView;
 pub use entries::{EntryView, History};
 pub use erasure::Remains;

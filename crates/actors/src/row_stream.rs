@@ -10,12 +10,13 @@ use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Txn, key_r
 /// Rows that are read at once. A value has at most 100 kB.
 const ROWS_AT_ONCE: usize = 256;
 
-/// The rows of a range in rising order of their keys. Every row comes from the transaction that is
+/// The rows of a range in rising order of their keys, or in falling order. Every row comes from the transaction that is
 /// handed in, so one snapshot gives one consistent sequence.
 #[derive(Debug)]
 pub(crate) struct RowStream {
     left: KeyRange,
     buffer: VecDeque<(Bytes, Bytes)>,
+    backwards: bool,
     ended: bool,
 }
 
@@ -25,21 +26,36 @@ impl RowStream {
         Self {
             left: range,
             buffer: VecDeque::new(),
+            backwards: false,
             ended,
         }
     }
 
-    /// The next row; none at the end of the range.
+    /// From the end of the range to its beginning.
+    pub(crate) fn backwards(range: KeyRange) -> Self {
+        Self {
+            backwards: true,
+            ..Self::new(range)
+        }
+    }
+
+    /// The next row; none behind the last one.
     pub(crate) async fn next(
         &mut self,
         txn: &mut impl Txn,
     ) -> Result<Option<(Bytes, Bytes)>, StoreError> {
         if self.buffer.is_empty() && !self.ended {
-            let options = RangeOptions::first(ROWS_AT_ONCE, Read::Snapshot);
+            let options = match self.backwards {
+                false => RangeOptions::first(ROWS_AT_ONCE, Read::Snapshot),
+                true => RangeOptions::last(ROWS_AT_ONCE, Read::Snapshot),
+            };
             let rows = txn.range(&self.left, options).await?;
             self.ended = rows.len() < ROWS_AT_ONCE;
             if let Some((last, _)) = rows.last() {
-                self.left.begin = key_range::successor(last);
+                match self.backwards {
+                    false => self.left.begin = key_range::successor(last),
+                    true => self.left.end = last.clone(),
+                }
             }
             self.buffer = rows.into();
         }

@@ -10,8 +10,7 @@ use std::borrow::Cow;
 use rust_stemmers::{Algorithm, Stemmer};
 use sillok_core::entry::{Embedding, SpaceId};
 use sillok_core::ports::{BoxFuture, Embedder, PortError, SpaceThresholds};
-
-use crate::words::{Token, cut, is_hangul, is_negation, is_stopword};
+use sillok_core::words::{Token, cut, is_hangul, is_negation, is_stopword};
 
 /// Coordinates of each vector.
 pub const DIMENSIONS: usize = 384;

@@ -16,11 +16,9 @@ use sillok_core::ports::{
 use sillok_core::retention::plan::{AgeColumns, WorthColumns};
 use sillok_core::scope::Scope;
 use sillok_core::stamp::Stamp;
-
-use self::bm25::TermCounts;
+use sillok_core::words::bm25::{self, Counted, Query, TermCounts};
 
 mod ages;
-mod bm25;
 
 /// The index.
 #[derive(Debug, Default)]
@@ -254,10 +252,9 @@ impl State {
             }
             _ => Vec::new(),
         };
-        let scores = bm25::scores(
-            &request.text,
-            &admitted.iter().map(|row| &row.terms).collect::<Vec<_>>(),
-        );
+        let query = Query::of(&request.text);
+        let counted = admitted.iter().map(|row| row.terms.counted(&query));
+        let scores = bm25::scores(&counted.collect::<Vec<Counted>>());
         let text = scores
             .into_iter()
             .map(|(index, score)| ranked(&admitted[index].doc, score))

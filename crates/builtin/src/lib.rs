@@ -9,7 +9,6 @@ pub mod cognifier;
 pub mod commits;
 pub mod embedder;
 pub mod index;
-mod words;
 
 pub use cognifier::RuleCognifier;
 pub use commits::CommitGraph;

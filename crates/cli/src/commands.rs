@@ -110,7 +110,10 @@ fn need(command: &Command) -> Need {
             EvidenceCommand::List(_) | EvidenceCommand::Show(_) | EvidenceCommand::Text(_),
         )
         | Command::Anchor(
-            AnchorCommand::List(_) | AnchorCommand::Show(_) | AnchorCommand::Follow(_),
+            AnchorCommand::List(_)
+            | AnchorCommand::Show(_)
+            | AnchorCommand::Follow(_)
+            | AnchorCommand::Search(_),
         )
         | Command::Graph(_)
         | Command::Brief(_) => Need::Read,
@@ -195,11 +198,13 @@ mod tests {
             ("sillok policy list", Need::Read),
             ("sillok evidence list", Need::Read),
             ("sillok anchor list --dropped", Need::Read),
+            ("sillok anchor search deadlock", Need::Read),
             (
                 "sillok anchor add h --scope org/a --to evidence:org/a#01900000-0000-7000-8000-000000000000",
                 Need::Server,
             ),
             ("sillok brief", Need::Read),
+            ("sillok brief --deep deadlock", Need::Read),
             ("sillok graph query x", Need::Read),
             (
                 "sillok decision save x --title t --scope org/a",

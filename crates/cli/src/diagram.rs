@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use sillok_core::decision::{Node, Rank};
-use sillok_server::api::{Affected, Edge, Impact, ImpactCut};
+use sillok_server::api::{Affected, Edge, Impact, ImpactCut, Reached};
 
 use crate::output::{Style, one_line};
 
@@ -16,12 +16,6 @@ const TITLE_CHARS_MAX: usize = 80;
 /// apart are their numbers.
 const NODE_CHARS_MAX: usize = 1_000;
 
-/// An impact whose nodes have numbers: those that change first, then those that are affected.
-struct Graph<'a> {
-    impact: &'a Impact,
-    numbers: BTreeMap<&'a Node, usize>,
-}
-
 /// How an affected node was reached.
 #[derive(Clone, Copy)]
 struct Step<'a> {
@@ -29,7 +23,6 @@ struct Step<'a> {
     number: usize,
     /// The node before it.
     before: usize,
-    by: &'a Edge,
     /// Whether the relation leads to the node, and not from it.
     is_ahead: bool,
 }
@@ -41,46 +34,34 @@ struct Branch<'a> {
     is_last: bool,
 }
 
-impl<'a> Graph<'a> {
-    fn of(impact: &'a Impact) -> Self {
-        let mut numbers = BTreeMap::new();
-        let affected = impact.affected.iter().map(|one| &one.node);
-        for (number, node) in impact.start.iter().chain(affected).enumerate() {
-            numbers.entry(node).or_insert(number);
-        }
-        Self { impact, numbers }
-    }
-
-    /// The last step to each affected node. Each begins at a node of a lower number, so no drawing runs in a circle,
-    /// whatever an answer holds.
-    fn steps(&self) -> Vec<Step<'a>> {
-        let step = |(affected, number): (&'a Affected, usize)| {
-            let by = affected.path.last()?;
-            let is_ahead = by.to == affected.node;
-            let other = if is_ahead { &by.from } else { &by.to };
-            let before = *self.numbers.get(other)?;
-            (before < number).then_some(Step {
-                affected,
-                number,
-                before,
-                by,
-                is_ahead,
-            })
+/// The last step to each affected node. Nodes have numbers: those that change first, then those that are affected. Each step
+/// begins at a node of a lower number, so no drawing runs in a circle, whatever an answer holds.
+fn steps(impact: &Impact) -> Vec<Step<'_>> {
+    let starts = impact.start.len();
+    let numbered = impact.affected.iter().zip(starts..);
+    let steps = numbered.filter_map(|(affected, number)| {
+        let before = match affected.from {
+            Reached::Start(place) => (place < starts).then_some(place)?,
+            Reached::Affected(place) => starts.checked_add(place)?,
         };
-        let numbers = self.impact.start.len()..;
-        let affected = self.impact.affected.iter().zip(numbers);
-        affected.filter_map(step).collect()
-    }
+        (before < number).then_some(Step {
+            affected,
+            number,
+            before,
+            is_ahead: affected.by.to == affected.node,
+        })
+    });
+    steps.collect()
+}
 
-    /// Each node as the lines of its name, in the order of the numbers.
-    fn names(&self) -> impl Iterator<Item = Vec<String>> {
-        let start = self.impact.start.iter().map(|node| vec![plain(node)]);
-        let affected = self.impact.affected.iter().map(|one| {
-            let what = what(one.rank, one.title.as_deref());
-            what.into_iter().chain([plain(&one.node)]).collect()
-        });
-        start.chain(affected)
-    }
+/// Each node as the lines of its name, in the order of the numbers.
+fn labels(impact: &Impact) -> impl Iterator<Item = Vec<String>> {
+    let start = impact.start.iter().map(|node| vec![plain(node)]);
+    let affected = impact.affected.iter().map(|one| {
+        let what = what(one.rank, one.title.as_deref());
+        what.into_iter().chain([plain(&one.node)]).collect()
+    });
+    start.chain(affected)
 }
 
 /// A tree: below each node what it was that led to the next ones. Arrows point as the relations do.
@@ -110,7 +91,7 @@ pub fn branches(impact: &Impact, style: Style) -> String {
 /// What was reached from each node.
 fn below(impact: &Impact) -> BTreeMap<usize, Vec<Step<'_>>> {
     let mut below: BTreeMap<usize, Vec<Step<'_>>> = BTreeMap::new();
-    for step in Graph::of(impact).steps() {
+    for step in steps(impact) {
         below.entry(step.before).or_default().push(step);
     }
     below
@@ -159,15 +140,14 @@ fn line(step: Step<'_>, style: Style) -> String {
         format!("{text}  ")
     });
     let node = style.name(&plain(&affected.node));
-    format!("{} {arrow} {what}{node}", step.by.kind)
+    format!("{} {arrow} {what}{node}", step.affected.by.kind)
 }
 
 /// A flowchart for Mermaid. What changes has round ends.
 #[must_use]
 pub fn mermaid(impact: &Impact) -> String {
-    let graph = Graph::of(impact);
     let mut lines = vec!["flowchart LR".to_owned()];
-    for (number, name) in graph.names().enumerate() {
+    for (number, name) in labels(impact).enumerate() {
         let name: Vec<String> = name.iter().map(|line| in_mermaid(line)).collect();
         let name = name.join("<br/>");
         lines.push(if number < impact.start.len() {
@@ -176,9 +156,9 @@ pub fn mermaid(impact: &Impact) -> String {
             format!("  n{number}[\"{name}\"]")
         });
     }
-    lines.extend(graph.steps().into_iter().map(|step| {
+    lines.extend(steps(impact).into_iter().map(|step| {
         let (from, to) = ends(step);
-        format!("  n{from} -->|{}| n{to}", step.by.kind)
+        format!("  n{from} -->|{}| n{to}", step.affected.by.kind)
     }));
     lines.extend(cut_off(impact.cut.as_ref()).map(|text| format!("  %% {text}")));
     lines.join("\n")
@@ -187,13 +167,12 @@ pub fn mermaid(impact: &Impact) -> String {
 /// A graph for Graphviz. What changes is bold.
 #[must_use]
 pub fn dot(impact: &Impact) -> String {
-    let graph = Graph::of(impact);
     let mut lines = vec![
         "digraph impact {".to_owned(),
         "  rankdir=LR;".to_owned(),
         "  node [shape=box];".to_owned(),
     ];
-    for (number, name) in graph.names().enumerate() {
+    for (number, name) in labels(impact).enumerate() {
         let name: Vec<String> = name.iter().map(|line| in_dot(line)).collect();
         let style = if number < impact.start.len() {
             ", style=bold"
@@ -205,9 +184,9 @@ pub fn dot(impact: &Impact) -> String {
             name.join("\\n")
         ));
     }
-    lines.extend(graph.steps().into_iter().map(|step| {
+    lines.extend(steps(impact).into_iter().map(|step| {
         let (from, to) = ends(step);
-        format!("  n{from} -> n{to} [label=\"{}\"];", step.by.kind)
+        format!("  n{from} -> n{to} [label=\"{}\"];", step.affected.by.kind)
     }));
     lines.extend(cut_off(impact.cut.as_ref()).map(|text| format!("  // {text}")));
     lines.push("}".to_owned());
@@ -240,10 +219,13 @@ pub fn quoted(title: &str) -> String {
 
 /// A path in words: A CONSTRAINS B, B VALIDATES C. What has no other name is called as it is written.
 #[must_use]
-pub fn in_words(path: &[Edge], names: &BTreeMap<&Node, String>) -> String {
+pub fn in_words<'a>(
+    path: impl IntoIterator<Item = &'a Edge>,
+    names: &BTreeMap<&Node, String>,
+) -> String {
     let name = |node: &Node| names.get(node).cloned().unwrap_or_else(|| plain(node));
     let steps: Vec<String> = path
-        .iter()
+        .into_iter()
         .map(|edge| format!("{} {} {}", name(&edge.from), edge.kind, name(&edge.to)))
         .collect();
     steps.join(", ")
@@ -253,11 +235,17 @@ pub fn in_words(path: &[Edge], names: &BTreeMap<&Node, String>) -> String {
 #[must_use]
 pub fn cut_off(cut: Option<&ImpactCut>) -> Option<String> {
     let cut = cut?;
-    let nodes = (cut.nodes > 0).then(|| format!("{} nodes more than the limit allows", cut.nodes));
-    let depth =
-        (cut.depth > 0).then(|| format!("{} nodes at the greatest depth lead on", cut.depth));
+    let nodes = (cut.nodes > 0)
+        .then(|| format!("at least {} nodes more than there is room for", cut.nodes));
+    let depth = (cut.depth > 0)
+        .then(|| format!("at least {} nodes at the greatest depth lead on", cut.depth));
+    let relations = (cut.relations)
+        .then(|| "what further relations lead to, since enough were read".to_owned());
     let time = cut.time.then(|| "time ran out".to_owned());
-    let parts: Vec<String> = [nodes, depth, time].into_iter().flatten().collect();
+    let parts: Vec<String> = [nodes, depth, relations, time]
+        .into_iter()
+        .flatten()
+        .collect();
     (!parts.is_empty()).then(|| format!("cut off: {}", parts.join("; ")))
 }
 

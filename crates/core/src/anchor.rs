@@ -12,6 +12,8 @@ use crate::limits::{ANCHOR_HINT_BYTES_MAX, ANCHOR_NODES_MAX, ANCHORS_PER_COMMAND
 use crate::principal::Actor;
 use crate::time::Timestamp;
 
+pub mod search;
+
 /// An anchor as a caller hands it over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewAnchor {
@@ -162,6 +164,18 @@ pub(crate) fn check_hint(ordinal: u32, hint: &str) -> Result<(), Error> {
         return Err(invalid(format!("the hint of anchor {number} is not empty")));
     }
     check_count("anchor hint bytes", ANCHOR_HINT_BYTES_MAX, hint.len())
+}
+
+/// Checks the domain of the `ordinal`-th anchor of a command. It is stored as it stands, so that one with a secret in it is
+/// refused, not masked.
+pub(crate) fn check_domain(ordinal: u32, domain: &Domain) -> Result<(), Error> {
+    if domain.holds_secret() {
+        let number = ordinal + 1;
+        return Err(invalid(format!(
+            "the domain of anchor {number} holds a secret"
+        )));
+    }
+    Ok(())
 }
 
 fn check_nodes(number: usize, nodes: &[Node]) -> Result<(), Error> {

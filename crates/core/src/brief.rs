@@ -1,15 +1,17 @@
 //! The brief: which decisions and anchors an agent loads, and in which order.
 //!
-//! Owns the layers, their order ([`loading_order`]) and what a budget cuts off ([`Cutter`]). It must not know how decisions
+//! Owns the layers, their order ([`loading_order`]), how much of it references may be ([`structural_max`]) and what a budget
+//! cuts off ([`Cutter`]). It must not know how decisions
 //! are listed or read, and nothing in it reorders: what is loaded follows from the rank, the domain and the scope of what
 //! stands, never from how much there is, from what a change would affect, or from what texts are alike.
 
 use core::fmt;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::{Anchor, Lead};
-use crate::decision::{DecisionVersion, Edge, Rank};
+use crate::decision::{DecisionVersion, Edge, Node, Rank};
 use crate::error::{Error, ErrorCode};
 use crate::impact::{self, Affected, Impact};
 use crate::limits::{BRIEF_BYTES_MAX, BRIEF_BYTES_USUAL, BRIEF_ITEMS_MAX, BRIEF_ITEMS_USUAL};
@@ -19,7 +21,7 @@ mod cutter;
 mod order;
 
 pub use cutter::Cutter;
-pub use order::{Lists, Step, loading_order};
+pub use order::{Lists, Step, loading_order, structural_max};
 
 /// The layers of a brief. Ordered as they are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,7 +29,8 @@ pub use order::{Lists, Step, loading_order};
 pub enum Layer {
     /// Policies.
     Policy = 1,
-    /// What a change of the nodes at hand affects: references, whose texts stand in their own layers.
+    /// What a change of the nodes at hand affects: references. The text of a decision among them stands in the layer of its
+    /// rank, where it holds for the scope and the domain; where not, it does not stand here at all ([`Brief::loaded`]).
     Structural,
     /// Axes that hold everywhere.
     GlobalAxis,
@@ -201,8 +204,25 @@ pub struct Brief {
     pub bytes: u64,
     /// What the budget cut off, by layer; empty when everything is there.
     pub cut: Vec<Cut>,
-    /// What the limits of an impact cut off the structural layer.
+    /// What the limits of an impact, and that of the layer ([`structural_max`]), cut off the structural layer. What the budget
+    /// cut off it besides stands in [`Self::cut`].
     pub impact_cut: Option<impact::Cut>,
+}
+
+impl Brief {
+    /// The decisions whose texts stand in it. What is structural and not among them is told by its title alone: an impact
+    /// knows no domain and looks inside the scope, the layers do neither, and a budget may have cut it off.
+    #[must_use]
+    pub fn loaded(&self) -> BTreeSet<Node> {
+        let decisions = self.items.iter().filter_map(|item| match item {
+            BriefItem::Decision { scope, version, .. } => Some(Node::Decision {
+                scope: scope.clone(),
+                root: version.root,
+            }),
+            BriefItem::Structural { .. } | BriefItem::Anchor { .. } => None,
+        });
+        decisions.collect()
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ mod relation;
 
 pub use domain::{Domain, Phase};
 pub use kind::{DeclaredKind, DeclaredRelation, Reach, RelationKind, RelationName};
-pub use proposal::{Contradiction, Guard, Proposal, Proposed};
+pub use proposal::{Contradiction, Contradictions, Former, Guard, Proposal, Proposed};
 pub use rank::Rank;
 pub use relation::{Edge, Node, Relation};
 
@@ -45,8 +45,8 @@ pub struct NewDecision {
 }
 
 impl NewDecision {
-    /// The decision as it is stored: with its secrets masked. Places are names, which are looked up as they stand: those with
-    /// secrets in them are refused.
+    /// The decision as it is stored: with its secrets masked. Places, the domain and the phase are names, which are looked up
+    /// as they stand: those with secrets in them are refused.
     #[must_use]
     pub fn masked(&self) -> Self {
         Self {

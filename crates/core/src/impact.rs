@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decision::{Edge, Node, Rank};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{IMPACT_DEPTH_MAX, IMPACT_NODES_MAX};
+use crate::limits::{IMPACT_DEPTH_MAX, IMPACT_NODES_MAX, IMPACT_RELATIONS_MAX};
 
 mod walk;
 
@@ -27,6 +27,8 @@ pub struct ImpactLimits {
     pub nodes_max: usize,
     /// At most so many relations between the start and an affected node.
     pub depth_max: u32,
+    /// At most so many relations that are read to find out what leads to them.
+    pub relations_max: usize,
 }
 
 impl Default for ImpactLimits {
@@ -34,6 +36,7 @@ impl Default for ImpactLimits {
         Self {
             nodes_max: IMPACT_NODES_MAX,
             depth_max: IMPACT_DEPTH_MAX,
+            relations_max: IMPACT_RELATIONS_MAX,
         }
     }
 }
@@ -48,6 +51,7 @@ impl ImpactLimits {
         let wanted = Self {
             nodes_max: nodes_max.unwrap_or(most.nodes_max),
             depth_max: depth_max.unwrap_or(most.depth_max),
+            relations_max: most.relations_max,
         };
         if wanted.nodes_max == 0 || wanted.depth_max == 0 {
             return Err(Error::new(
@@ -100,14 +104,16 @@ pub struct Affected {
     pub rank: Option<Rank>,
 }
 
-/// What a limit cut off.
+/// What a limit cut off. Once it is known that there is more, no relation is read to count it: the numbers say how many
+/// there are at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// Nodes that were reached and are not told of, since there were enough, each once. Counted up to
-    /// [`IMPACT_NODES_MAX`]: at that number, there may be more.
+    /// Nodes that were reached and are not told of, since there were enough, each once: at least so many.
     pub nodes: u64,
-    /// Nodes at the greatest depth that lead on to one that is not told of.
+    /// Nodes at the greatest depth that lead on to one that is not told of: at least so many.
     pub depth: u64,
+    /// Whether so many relations were read that further ones were not, so that what they lead to is missing.
+    pub relations: bool,
     /// Whether the time ran out before every node was looked at.
     pub time: bool,
 }

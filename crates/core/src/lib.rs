@@ -56,5 +56,6 @@ pub mod trace;
 pub mod trust;
 pub mod validity;
 pub mod verification;
+pub mod words;
 
 pub use error::{Error, ErrorCode};

@@ -97,6 +97,8 @@ pub const RELATION_NAME_BYTES_MAX: usize = 32;
 pub const RELATIONS_MAX: usize = 64;
 /// Decisions that are told of which declare a key with another value.
 pub const CONTRADICTIONS_MAX: usize = 64;
+/// Decisions that are read to find them. One that is read and contradicts nothing was saved before claims said their values.
+pub const CONTRADICTIONS_READ_MAX: usize = 256;
 /// Bytes of the text of one piece of evidence.
 pub const EVIDENCE_BYTES_MAX: usize = RECORD_BYTES_MAX;
 /// Bytes of the media type of evidence.
@@ -107,12 +109,41 @@ pub const ANCHOR_HINT_BYTES_MAX: usize = 1 << 10;
 pub const ANCHOR_NODES_MAX: usize = 16;
 /// Anchors that one command adds.
 pub const ANCHORS_PER_COMMAND_MAX: usize = 64;
+/// Bytes of what is looked for among anchors.
+pub const ANCHOR_SEARCH_QUERY_BYTES_MAX: usize = 1 << 10;
+/// Anchors that one search looks at.
+pub const ANCHOR_SEARCH_ANCHORS_MAX: usize = 1_000;
+/// Originals that it reads.
+pub const ANCHOR_SEARCH_ORIGINALS_MAX: usize = 2_000;
+/// Bytes of originals that it reads; a decision that is its last one may go over it.
+pub const ANCHOR_SEARCH_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of one original that it reads, from its beginning.
+pub const ANCHOR_SEARCH_ORIGINAL_BYTES_MAX: u64 = 1 << 20;
+/// Bytes after which a passage of an original ends, where that can be done between words.
+pub const ANCHOR_SEARCH_PASSAGE_BYTES: usize = 400;
+/// Bytes of a passage that has no end between words before.
+pub const ANCHOR_SEARCH_PASSAGE_BYTES_MAX: usize = 4 << 10;
+/// What it finds, at most, where nothing is said.
+pub const ANCHOR_SEARCH_HITS_USUAL: usize = 10;
+/// What it finds, at most.
+pub const ANCHOR_SEARCH_HITS_MAX: usize = 50;
+/// Anchors that are counted behind the place where it ends.
+pub const ANCHOR_SEARCH_COUNTED_MAX: u64 = 1_000;
+/// Searches over anchors that are under way on one node.
+pub const ANCHOR_SEARCHES_MAX: usize = 4;
+/// Those of one organisation among them.
+pub const ANCHOR_SEARCHES_PER_ORG_MAX: usize = 2;
 /// Nodes that the analysis of an impact reaches.
 pub const IMPACT_NODES_MAX: usize = 10_000;
+/// Relations that are read for it, whether they carry a change or not: time does not end every analysis, and how many nodes
+/// are told of says nothing of how many relations lead to them.
+pub const IMPACT_RELATIONS_MAX: usize = 100_000;
 /// Relations between where it begins and the farthest node that it reaches.
 pub const IMPACT_DEPTH_MAX: u32 = 8;
 /// Nodes that it reaches where it is part of what a save or a proposal means: the answer to a write is not to wait for more.
 pub const MEANING_NODES_MAX: usize = 1_000;
+/// Relations that are read for that.
+pub const MEANING_RELATIONS_MAX: usize = 10_000;
 /// How long it takes when it is asked for alone, in ms. Within a brief only counts end it.
 pub const IMPACT_MS_MAX: u64 = 50;
 /// Nodes that an impact begins with, or that are at hand when a brief is asked for.
@@ -125,6 +156,8 @@ pub const BRIEF_BYTES_MAX: usize = 4 << 20;
 pub const BRIEF_ITEMS_USUAL: usize = 200;
 /// Bytes that a brief has room for where nothing is said.
 pub const BRIEF_BYTES_USUAL: usize = 256 << 10;
+/// The part of its room, as one in so many, that a brief has for the references of its structural layer.
+pub const BRIEF_STRUCTURAL_PART: usize = 4;
 /// Items that are counted behind the place where a brief is cut.
 pub const BRIEF_COUNTED_MAX: usize = 1_000;
 /// Nodes of a graph that is built to be asked.

@@ -31,10 +31,11 @@ mod task;
 mod token;
 mod verification;
 
+pub(crate) use anchor::AnchorsAsked;
 pub use anchor::{
-    AddAnchors, Anchor, AnchorDropped, AnchorQuery, AnchorView, AnchorsAdded, AnchorsQuery,
-    BriefAnchor, DropAnchor, Followed, FollowedDecision, FollowedEvidence, FollowedItem, Lead,
-    NewAnchor,
+    AddAnchors, Anchor, AnchorDropped, AnchorHit, AnchorQuery, AnchorView, AnchorsAdded,
+    AnchorsCut, AnchorsFound, AnchorsLookedAt, AnchorsQuery, BriefAnchor, DropAnchor, Followed,
+    FollowedDecision, FollowedEvidence, FollowedItem, Lead, NewAnchor, SearchAnchors,
 };
 pub(crate) use brief::BriefAsked;
 pub use brief::{Brief, BriefDecision, BriefItem, BriefRequest, LayerCut};
@@ -69,6 +70,7 @@ pub use graph::{
 };
 pub use impact::{
     Affected, Contradiction, Edge, Guard, Impact, ImpactCut, ImpactRequest, Meaning, Proposed,
+    Reached,
 };
 pub use maintenance::{Maintain, Maintained, ScopeMaintained};
 pub use page::{ListQuery, Page, ScopeQuery};

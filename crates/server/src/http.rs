@@ -60,10 +60,11 @@ struct Inner {
     key: TokenKey,
     sessions: Sessions,
     metrics: Metrics,
-    /// Requests under way, tails, queries, and bytes of bodies that are held.
+    /// Requests under way, tails, queries, searches, and bytes of bodies that are held.
     in_flight: AtomicUsize,
     tails: Tails,
     queries: Queries,
+    searches: Queries,
     bodies_bytes: AtomicUsize,
     /// Held while an audit goes through the store.
     audit: tokio::sync::Mutex<()>,
@@ -97,6 +98,7 @@ impl App {
             in_flight: AtomicUsize::new(0),
             tails: Tails::default(),
             queries: Queries::default(),
+            searches: Queries::default(),
             bodies_bytes: AtomicUsize::new(0),
             audit: tokio::sync::Mutex::new(()),
             backup: Arc::default(),

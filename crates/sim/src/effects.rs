@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 155] = [
+pub const EXPECTED: [&str; 159] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -67,6 +67,7 @@ pub const EXPECTED: [&str; 155] = [
     "beat missed",
     "brief cut to its budget",
     "brief during a change",
+    "brief without room for every reference",
     "change of a decision refused for its version",
     "change of the embedder cut off",
     "checkpoint kept",
@@ -109,6 +110,7 @@ pub const EXPECTED: [&str; 155] = [
     "evidence masked",
     "evidence stored in chunks",
     "gap of the stream read from the store",
+    "guarded decision changed",
     "guarded decision reached",
     "halted promotion tried anew",
     "impact over a cycle",
@@ -146,10 +148,12 @@ pub const EXPECTED: [&str; 155] = [
     "node drained",
     "node fenced",
     "offer answered",
+    "original found behind an anchor",
     "panic in a command",
     "panic outlived",
     "part behind the end of evidence refused",
     "part of evidence read",
+    "passage of evidence in chunks found",
     "promotion dropped",
     "promotion failed and tried again",
     "promotion taken back",

@@ -77,7 +77,7 @@ mod tests {
         action.as_object()?.iter().next()
     }
 
-    /// Scopes that the agents of a world write to: the tasks that they open, projects, and where they decide, keep or declare something.
+    /// Scopes that the agents of a world write to: the tasks that they open, projects, and where they decide or keep something.
     fn scopes(plan: &Plan) -> usize {
         let tasks = |operation: &&Operation| operation.action == "open_task";
         let tasks = plan.operations.iter().filter(tasks).count();
@@ -99,7 +99,7 @@ mod tests {
                 if act == "keeping" {
                     (act, action) = told(action)?;
                 }
-                let writes = ["begin", "ring", "save", "point", "declare"].contains(&act.as_str());
+                let writes = ["begin", "ring", "save"].contains(&act.as_str());
                 action.get("home").filter(|_| writes)
             })
             .filter(|home| home["level"] != 1)

@@ -52,6 +52,12 @@ fn anchors(tour: &mut Tour, evidence: &str, decision: &str) {
     let brief = tour.json("brief", &["--scope", WORKTREE]);
     let last = brief["items"].as_array().and_then(|items| items.last());
     assert_eq!(last.expect("it has items")["hint"], "Why 10 s");
+    let found = tour.json("anchor search", &["ran", "--scope", WORKTREE]);
+    assert_eq!(found["hits"][0]["lead"]["to"], evidence);
+    // The brief is the same whether or not something is searched for.
+    let deep = tour.json("brief", &["--scope", WORKTREE, "--deep", "ran"]);
+    assert_eq!(deep["brief"].to_string(), brief.to_string());
+    assert_eq!(deep["deep"], found);
     let dropped = [&at[..], &["--reason", "read"]].concat();
     assert_eq!(tour.json("anchor drop", &dropped)["id"], id.as_str());
     let listed = tour.json("anchor list", &["--scope", WORKTREE]);
@@ -99,6 +105,23 @@ async fn evidence_is_taken_from_standard_input_and_an_anchor_is_followed_to_it()
     for words in ["7 anchor".to_owned(), format!("→ note  {short_node}")] {
         assert!(brief.stdout.contains(&words), "{words}: {brief:#?}");
     }
+    // A search stands behind the brief, which is printed as it is without one.
+    let found = world.run(&["anchor", "search", "short", "--scope", WORKTREE]);
+    found.ended(0);
+    assert!(found.stdout.contains("   A short one."), "{found:#?}");
+    let deep = world.run(&["brief", "--scope", WORKTREE, "--deep", "short"]);
+    deep.ended(0);
+    let behind = deep.stdout.strip_prefix(&brief.stdout);
+    let behind = behind.unwrap_or_else(|| panic!("{deep:#?}"));
+    assert!(
+        behind.contains("which is no part of the brief"),
+        "{deep:#?}"
+    );
+    assert!(behind.ends_with(&found.stdout), "{deep:#?}");
+    // One that is refused takes nothing from the brief, and is told.
+    let refused = world.run(&["brief", "--scope", WORKTREE, "--deep", "the"]);
+    refused.ended(2);
+    assert_eq!(refused.stdout, brief.stdout);
 }
 
 #[tokio::test]
@@ -116,6 +139,14 @@ async fn what_is_refused_about_evidence_and_anchors_exits_as_everything_does() {
             2,
         ),
         (format!("evidence save text --scope {PROJECT}"), 2),
+        (format!("anchor search --scope {PROJECT}"), 2),
+        (format!("anchor search the --scope {PROJECT}"), 2),
+        (format!("anchor search ran --scope {PROJECT} --limit 0"), 2),
+        (format!("anchor search ran --scope {PROJECT} --limit 51"), 2),
+        (
+            format!("anchor search ran --scope {PROJECT} --domain UI"),
+            2,
+        ),
         (format!("{save} --media-type text"), 2),
         (format!("evidence save - --title t --scope {PROJECT}"), 2),
         (format!("{rests}=evidence:{PROJECT}#{NOBODY}"), 1),

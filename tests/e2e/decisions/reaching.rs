@@ -115,9 +115,16 @@ async fn a_change_reaches_over_the_scopes_as_far_as_the_token_does() {
     assert_eq!(paths(&saved["impact"]), all, "a save says what it reaches");
     let guards = saved["guards"].as_array().expect("it lists guards").iter();
     let guards: BTreeSet<&str> = guards.map(|guard| text(&guard["node"])).collect();
+    // The axis that is changed is told of before what it reaches.
+    assert_eq!(saved["guards"][0]["node"], chain.axis.1.as_str());
+    assert_eq!(saved["guards"][0]["affected"], Value::Null);
     assert_eq!(
         guards,
-        BTreeSet::from([chain.lock.as_str(), chain.beside.as_str()])
+        BTreeSet::from([
+            chain.axis.1.as_str(),
+            chain.lock.as_str(),
+            chain.beside.as_str()
+        ])
     );
     audited(&world);
 }

@@ -242,7 +242,7 @@ fn of_decisions(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 7] {
 }
 
 /// What asks for evidence and anchors.
-fn of_what_is_kept(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
+fn of_what_is_kept(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 7] {
     let mut listing: Vec<(Value, Ends)> = Vec::new();
     for scope in [secret.task.as_str(), WORKTREE, PROJECT] {
         listing.push((json!({ "scope": scope }), Ends::Forbidden));
@@ -257,6 +257,12 @@ fn of_what_is_kept(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
             (in_scope(OTHER), Ends::NotFound),
         ]
     };
+    let search = |scope: &str| json!({ "scope": scope, "query": secret.text });
+    let mut searched: Vec<(Value, Ends)> = [secret.task.as_str(), WORKTREE, PROJECT, ORG]
+        .iter()
+        .map(|scope| (search(scope), Ends::Forbidden))
+        .collect();
+    searched.push((search(OTHER), Ends::Blind));
     [
         (("get", "/v1/evidence"), listing.clone()),
         (("get", "/v1/evidence/item"), named(&secret.evidence)),
@@ -264,6 +270,7 @@ fn of_what_is_kept(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 6] {
         (("get", "/v1/anchors"), listing),
         (("get", "/v1/anchor"), named(&secret.anchor)),
         (("get", "/v1/anchor/follow"), named(&secret.anchor)),
+        (("post", "/v1/anchors/search"), searched),
     ]
 }
 

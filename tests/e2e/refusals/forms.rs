@@ -356,6 +356,21 @@ async fn a_query_for_evidence_or_anchors_that_is_wrong_is_refused() {
     ] {
         admin.get(&asked, &[]).await.refused(status, code);
     }
+    for (field, value, code) in [
+        ("query", json!(""), "invalid_argument"),
+        ("query", json!("  the of "), "invalid_argument"),
+        ("query", json!(7), "invalid_request"),
+        ("limit", json!(0), "invalid_argument"),
+        ("limit", json!(-1), "invalid_request"),
+        ("domain", json!("UI"), "invalid_argument"),
+        ("scope", json!("org/.."), "invalid_scope"),
+        ("more", json!(1), "invalid_request"),
+    ] {
+        let mut body = json!({ "scope": PROJECT, "query": "deadlock" });
+        body[field] = value;
+        let sending = admin.post("/v1/anchors/search", &body);
+        refused(&world, sending, 400, code).await;
+    }
 }
 
 #[tokio::test]

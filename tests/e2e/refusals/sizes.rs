@@ -215,6 +215,11 @@ async fn every_limit_of_a_decision_is_named_when_it_is_passed() {
         body[field] = json!(value);
         over(&world, &admin, route, body).await;
     }
+    for (field, value) in [("limit", json!(51)), ("query", json!(x((1 << 10) + 1)))] {
+        let mut body = json!({ "scope": WORKTREE, "query": "deadlock" });
+        body[field] = value;
+        over(&world, &admin, "/v1/anchors/search", body).await;
+    }
 }
 
 #[tokio::test]

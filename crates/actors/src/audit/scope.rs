@@ -15,6 +15,7 @@ use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Store, Txn
 use super::chains::check_chains;
 use super::commands::check_commands;
 use super::fold::{Expected, Fold, ShortHash, check_end, reason, short_hash};
+use super::former::as_written_now;
 use super::stop::violated;
 use super::texts::check_texts;
 use super::{
@@ -296,7 +297,7 @@ async fn check_owner(txn: &mut impl Txn, place: &Place, fold: &Fold) -> Result<(
     Ok(())
 }
 
-/// Compares the view with the fold, byte for byte. The number of rows.
+/// Compares the view with the fold, byte for byte, each row as this build writes it. The number of rows.
 async fn check_view(txn: &mut impl Txn, place: &Place, fold: &Fold) -> Result<u64, Stop> {
     let differences = differences(txn, place, fold).await?;
     let first = differences
@@ -324,6 +325,7 @@ pub(crate) async fn differences(
             KeyRange::prefix(&[&[family.letter()], place.key.as_bytes().as_slice()].concat());
         let mut rows = RowStream::new(part);
         while let Some((key, value)) = rows.next(txn).await? {
+            let value = as_written_now(txn, &key, value).await?;
             stored.push((key.to_vec(), short_hash(&value)));
         }
     }

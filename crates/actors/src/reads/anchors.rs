@@ -8,7 +8,6 @@ use sillok_core::anchor::{Anchor, Lead, Standing, by_rank};
 use sillok_core::decision::{Domain, Node};
 use sillok_core::evidence::EvidenceHead;
 use sillok_core::id::AnchorId;
-use sillok_core::limits::{PAGE_BYTES_MAX, PAGE_SCAN_ROWS_MAX};
 use sillok_core::scope::Scope;
 use sillok_core::staging::Content;
 use sillok_store::keys::{self, ScopeKey};
@@ -17,7 +16,8 @@ use sillok_store::{Error as StoreError, Store, Txn};
 use super::decisions::{DecisionView, head_of, view};
 use super::evidence::evidence_of;
 use super::impact::Viewer;
-use super::{Page, Reader, page_rows};
+use super::paging::Paging;
+use super::{Page, Reader};
 use crate::errors::refusal;
 use crate::row_stream::RowStream;
 use crate::rows;
@@ -111,28 +111,20 @@ impl<S: Store> Reader<S> {
         after: Option<AnchorId>,
         limit: usize,
     ) -> Result<Page<Anchor, AnchorId>, Error> {
-        let rows_max = page_rows(limit)?;
+        let mut page = Paging::of(limit)?;
         let mut txn = self.snapshot().await?;
         let range = keys::anchor::range_after(&ScopeKey::of(scope), after);
         let mut stream = RowStream::new(range);
-        let mut items: Vec<Anchor> = Vec::new();
-        let (mut last, mut bytes) = (None, 0);
-        for _ in 0..PAGE_SCAN_ROWS_MAX {
-            if items.len() == rows_max || bytes >= PAGE_BYTES_MAX {
-                break;
-            }
+        while page.has_room() {
             let row = stream.next(&mut txn).await;
             let Some((key, value)) = row.map_err(|error| refusal(&error))? else {
-                return Ok(Page { items, next: None });
+                return Ok(page.whole());
             };
             let anchor = keys::anchor::decode(&key, &value).map_err(|error| refusal(&error))?;
-            last = Some(anchor.id);
-            if filter.admits(&anchor) {
-                bytes += value.len();
-                items.push(anchor);
-            }
+            let is_listed = filter.admits(&anchor);
+            page.take(anchor.id, value.len(), is_listed.then_some(anchor));
         }
-        Ok(Page { items, next: last })
+        Ok(page.so_far())
     }
 
     /// What an anchor of a scope leads to, from the originals, as `viewer` sees them: also one that was dropped is

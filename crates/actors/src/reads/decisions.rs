@@ -3,16 +3,22 @@
 //! Owns listings and single looks. What an agent loads before it works is [`brief`](super::brief)'s, what a change reaches
 //! is [`impact`](super::impact)'s.
 
-use sillok_core::Error;
-use sillok_core::decision::{Contradiction, DecisionHead, DecisionVersion, Domain, Rank};
+use sillok_core::decision::{
+    Contradiction, Contradictions, DecisionHead, DecisionVersion, Domain, Rank,
+};
 use sillok_core::entry::Claim;
-use sillok_core::id::DecisionId;
-use sillok_core::limits::{CONTRADICTIONS_MAX, PAGE_BYTES_MAX, PAGE_SCAN_ROWS_MAX};
+use sillok_core::id::{DecisionId, Seq};
+use sillok_core::limits::{
+    CONTRADICTIONS_MAX, CONTRADICTIONS_READ_MAX, PAGE_BYTES_MAX, PAGE_SCAN_ROWS_MAX,
+};
 use sillok_core::scope::Scope;
-use sillok_store::keys::decision_claim::ClaimKey;
+use sillok_core::{Error, ErrorCode};
+use sillok_store::keys::decision_claim::{self, ClaimKey, ValueHash};
+use sillok_store::keys::decision_listed::{self, DomainKey};
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{Error as StoreError, Store, Txn};
+use sillok_store::{Error as StoreError, KeyRange, Read, Store, Txn};
 
+use super::paging::Paging;
 use super::{Page, Reader, page_rows};
 use crate::errors::refusal;
 use crate::row_stream::RowStream;
@@ -45,43 +51,56 @@ impl DecisionFilter {
             && self.rank.is_none_or(|rank| rank == head.rank)
             && self.domain.as_ref().is_none_or(is_of_domain)
     }
+
+    /// The rank whose list of active decisions has all that is asked for; none where heads are to be looked at.
+    fn lists(&self) -> Option<Rank> {
+        self.rank.filter(|_| !self.withdrawn)
+    }
+}
+
+/// The place of a decision in a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DecisionPlace {
+    /// Among all decisions of a scope: by its root.
+    Root(DecisionId),
+    /// Among the active ones of one rank: by its domain and by when it was begun.
+    Listed {
+        /// The domain.
+        domain: DomainKey,
+        /// The event that began it.
+        begun: Seq,
+        /// The decision.
+        root: DecisionId,
+    },
 }
 
 impl<S: Store> Reader<S> {
-    /// Decisions of a scope behind `after`, by their roots. A page may hold fewer than asked for, even none, and still not
-    /// be the last.
+    /// Decisions of a scope behind `after`: by their roots, or, where those of one rank that were not withdrawn are asked for,
+    /// by their domains and by when they were begun. Then none of another rank, and none that was withdrawn, is read. A page
+    /// may hold fewer than asked for, even none, and still not be the last.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the limit, and what the store answers.
+    /// `invalid_argument` or `too_large` for the limit, `invalid_argument` for a place of the other listing, and what the
+    /// store answers.
     pub async fn decisions(
         &self,
         scope: &Scope,
         filter: &DecisionFilter,
-        after: Option<DecisionId>,
+        after: Option<DecisionPlace>,
         limit: usize,
-    ) -> Result<Page<DecisionHead, DecisionId>, Error> {
-        let rows_max = page_rows(limit)?;
+    ) -> Result<Page<DecisionHead, DecisionPlace>, Error> {
+        let page = Paging::of(limit)?;
+        let scope = ScopeKey::of(scope);
+        let listing = match filter.lists() {
+            Some(rank) => Listing::Active(active_range(&scope, rank, filter, after)?),
+            None => Listing::All(head_range(&scope, after)?),
+        };
         let mut txn = self.snapshot().await?;
-        let range = keys::decision::range_after(&ScopeKey::of(scope), after);
-        let mut stream = RowStream::new(range);
-        let mut items: Vec<DecisionHead> = Vec::new();
-        let (mut last, mut bytes) = (None, 0);
-        for _ in 0..PAGE_SCAN_ROWS_MAX {
-            if items.len() == rows_max || bytes >= PAGE_BYTES_MAX {
-                break;
-            }
-            let row = stream.next(&mut txn).await;
-            let Some((key, value)) = row.map_err(|error| refusal(&error))? else {
-                return Ok(Page { items, next: None });
-            };
-            let head = keys::decision::decode(&key, &value).map_err(|error| refusal(&error))?;
-            last = Some(head.root);
-            if filter.admits(&head) {
-                bytes += value.len();
-                items.push(head);
-            }
-        }
-        Ok(Page { items, next: last })
+        let found = match listing {
+            Listing::Active(range) => active(&mut txn, range, page).await,
+            Listing::All(range) => all(&mut txn, range, filter, page).await,
+        };
+        found.map_err(|error| refusal(&error))
     }
 
     /// A decision of a scope with what it says; none when it was never saved.
@@ -138,7 +157,8 @@ impl<S: Store> Reader<S> {
     }
 
     /// Active decisions of a scope and of those around it that declare the key of `claim` with another value, those of the
-    /// widest scope first, but for `besides`, which is one of the scope itself. At most [`CONTRADICTIONS_MAX`].
+    /// widest scope first, but for `besides`, which is one of the scope itself. At most [`CONTRADICTIONS_MAX`] are told of; that
+    /// there may be more is said.
     ///
     /// # Errors
     /// What the store answers.
@@ -147,11 +167,111 @@ impl<S: Store> Reader<S> {
         scope: &Scope,
         claim: &Claim,
         besides: Option<DecisionId>,
-    ) -> Result<Vec<Contradiction>, Error> {
+    ) -> Result<Contradictions, Error> {
         let mut txn = self.snapshot().await?;
         let found = contradictions_in(&mut txn, scope, claim, besides).await;
         found.map_err(|error| refusal(&error))
     }
+}
+
+/// The rows that a listing looks at.
+enum Listing {
+    /// Places of active decisions.
+    Active(KeyRange),
+    /// Heads.
+    All(KeyRange),
+}
+
+/// Active decisions of a rank, and of the domain of the filter where it has one.
+fn active_range(
+    scope: &ScopeKey,
+    rank: Rank,
+    filter: &DecisionFilter,
+    after: Option<DecisionPlace>,
+) -> Result<KeyRange, Error> {
+    let after = match after {
+        None => None,
+        Some(DecisionPlace::Listed {
+            domain,
+            begun,
+            root,
+        }) => Some((domain, begun, root)),
+        Some(DecisionPlace::Root(_)) => return Err(foreign()),
+    };
+    let Some(domain) = &filter.domain else {
+        return Ok(decision_listed::range_of_rank(scope, rank, after));
+    };
+    let domain = DomainKey::of(domain);
+    if after.is_some_and(|(of, ..)| of != domain) {
+        return Err(foreign());
+    }
+    let after = after.map(|(_, begun, root)| (begun, root));
+    Ok(decision_listed::range_after(scope, rank, domain, after))
+}
+
+/// All decisions.
+fn head_range(scope: &ScopeKey, after: Option<DecisionPlace>) -> Result<KeyRange, Error> {
+    let after = match after {
+        None => None,
+        Some(DecisionPlace::Root(root)) => Some(root),
+        Some(DecisionPlace::Listed { .. }) => return Err(foreign()),
+    };
+    Ok(keys::decision::range_after(scope, after))
+}
+
+fn foreign() -> Error {
+    let why = "not a place in the listing that is asked for";
+    Error::new(ErrorCode::InvalidArgument, why)
+}
+
+/// A page of the decisions whose places are in a range.
+async fn active(
+    txn: &mut impl Txn,
+    range: KeyRange,
+    mut page: Paging<DecisionHead, DecisionPlace>,
+) -> Result<Page<DecisionHead, DecisionPlace>, StoreError> {
+    let mut stream = RowStream::new(range);
+    while page.has_room() {
+        let Some((key, value)) = stream.next(txn).await? else {
+            return Ok(page.whole());
+        };
+        let at = decision_listed::parse(&key)?;
+        decision_listed::decode(&key, &value)?;
+        let place = DecisionPlace::Listed {
+            domain: at.domain,
+            begun: at.begun,
+            root: at.root,
+        };
+        // What is listed has a head; where it is lost, an audit tells so.
+        let key = keys::decision::key(&at.scope, at.root);
+        let Some(value) = txn.get(&key, Read::Snapshot).await? else {
+            page.take(place, 0, None);
+            continue;
+        };
+        let head = keys::decision::decode(&key, &value)?;
+        page.take(place, value.len(), Some(head));
+    }
+    Ok(page.so_far())
+}
+
+/// A page of the decisions whose heads are in a range and admitted.
+async fn all(
+    txn: &mut impl Txn,
+    range: KeyRange,
+    filter: &DecisionFilter,
+    mut page: Paging<DecisionHead, DecisionPlace>,
+) -> Result<Page<DecisionHead, DecisionPlace>, StoreError> {
+    let mut stream = RowStream::new(range);
+    while page.has_room() {
+        let Some((key, value)) = stream.next(txn).await? else {
+            return Ok(page.whole());
+        };
+        let head = keys::decision::decode(&key, &value)?;
+        let place = DecisionPlace::Root(head.root);
+        let is_listed = filter.admits(&head);
+        page.take(place, value.len(), is_listed.then_some(head));
+    }
+    Ok(page.so_far())
 }
 
 /// A decision of a scope with what it says.
@@ -186,6 +306,16 @@ pub(super) async fn head_of(
     rows::read(txn, &key, keys::decision::decode).await
 }
 
+/// What a decision of a scope is called, and how strong it is.
+pub(super) async fn summary_of(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    root: DecisionId,
+) -> Result<Option<keys::decision::Summary>, StoreError> {
+    let key = keys::decision::key(scope, root);
+    rows::read(txn, &key, keys::decision::decode_summary).await
+}
+
 /// A version of a decision of a scope.
 pub(super) async fn version_of(
     txn: &mut impl Txn,
@@ -198,28 +328,40 @@ pub(super) async fn version_of(
 }
 
 /// As [`Reader::contradictions`], of one moment with what else is read in the transaction.
+///
+/// So many claims of each scope are looked at, so that what lies further out does not hide what is near. That a claim has
+/// another value is told by its row: heads are read of what is told, and of what was saved before rows told that.
 pub(super) async fn contradictions_in(
     txn: &mut impl Txn,
     scope: &Scope,
     claim: &Claim,
     besides: Option<DecisionId>,
-) -> Result<Vec<Contradiction>, StoreError> {
+) -> Result<Contradictions, StoreError> {
     // As it is stored.
     let claim = claim.masked();
-    let (mut found, mut looked_at) = (Vec::new(), 0);
+    let same = ValueHash::of(&claim.value);
+    let (mut found, mut read) = (Contradictions::default(), 0);
     for holder in scope.with_ancestors().into_iter().rev() {
         let here = ScopeKey::of(&holder);
-        let range = keys::decision_claim::range_of_claim(&here, ClaimKey::of(&claim.key));
+        let range = decision_claim::range_of_claim(&here, ClaimKey::of(&claim.key));
         let mut stream = RowStream::new(range);
-        while let Some((key, _)) = stream.next(txn).await? {
+        let mut looked_at = 0;
+        while let Some((key, value)) = stream.next(txn).await? {
             looked_at += 1;
-            if found.len() == CONTRADICTIONS_MAX || looked_at > PAGE_SCAN_ROWS_MAX {
-                return Ok(found);
+            if looked_at > PAGE_SCAN_ROWS_MAX {
+                found.cut = true;
+                break;
             }
-            let root = keys::decision_claim::parse(&key)?.root;
-            if besides == Some(root) && holder == *scope {
+            let root = decision_claim::parse(&key)?.root;
+            let is_same = decision_claim::decode(&key, &value)?.value == Some(same);
+            if is_same || (besides == Some(root) && holder == *scope) {
                 continue;
             }
+            if found.told.len() == CONTRADICTIONS_MAX || read == CONTRADICTIONS_READ_MAX {
+                found.cut = true;
+                return Ok(found);
+            }
+            read += 1;
             let Some(head) = head_of(txn, &here, root).await? else {
                 continue;
             };
@@ -227,7 +369,7 @@ pub(super) async fn contradictions_in(
             // The place of a key is a hash, which another key may share.
             let is_against = |other: &Claim| other.key == claim.key && other.value != claim.value;
             if let Some(claim) = head.claim.filter(is_against) {
-                found.push(Contradiction {
+                found.told.push(Contradiction {
                     scope,
                     root,
                     rank,

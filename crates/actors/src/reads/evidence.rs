@@ -113,7 +113,11 @@ impl<S: Store> Reader<S> {
 }
 
 /// The whole text of evidence. One that lies in chunks is checked against the hash that names them, which is the same.
-async fn original(txn: &mut impl Txn, scope: &Scope, evidence: Evidence) -> Result<String, Error> {
+pub(super) async fn original(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    evidence: Evidence,
+) -> Result<String, Error> {
     let hash = match &evidence.content {
         Content::Inline(text) => *blake3::hash(text.as_bytes()).as_bytes(),
         Content::Chunked { hash, .. } => *hash,

@@ -14,7 +14,7 @@ use sillok_store::keys::{ScopeKey, related};
 use sillok_store::{Error as StoreError, KeyRange, Store, Txn};
 
 use super::Reader;
-use super::decisions::head_of;
+use super::decisions::{head_of, summary_of};
 use super::evidence::evidence_of;
 use crate::errors::refusal;
 use crate::protocol::{Correct, Protocol, Safeguard};
@@ -25,7 +25,7 @@ mod again;
 /// Nodes and relations that are read between two looks at the clock.
 const LOOKS_APART: usize = 64;
 /// Relations to one node that are held at once.
-const EDGES_AT_ONCE: usize = 1_024;
+const EDGES_AT_ONCE: usize = 256;
 
 /// Who looks at decisions and their relations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,14 +45,20 @@ impl Viewer {
     }
 
     /// The ranges in which the relations to a node lie that are seen: those of each scope around, the widest first, and those
-    /// of what is seen with all that lies inside it. What others say of the node is not even read, so it takes no time.
+    /// of what is seen with all that lies inside it. What others say of the node is not even read, so it takes no time. A
+    /// decision or evidence is seen from its scope and those inside, so nothing in a scope around that is related to it.
     pub(super) fn relations_to(&self, node: &Node) -> Vec<KeyRange> {
+        let of = match node {
+            Node::Decision { scope, .. } | Node::Evidence { scope, .. } => Some(scope),
+            Node::File { .. } | Node::Symbol { .. } => None,
+        };
         let covered = match &self.prefix {
             ScopePrefix::Scope(prefix) if !prefix.contains(&self.scope) => prefix,
             ScopePrefix::Scope(_) | ScopePrefix::All => &self.scope,
         };
         let around = self.scope.with_ancestors().into_iter().rev();
         let around = around.filter(|scope| scope != covered);
+        let around = around.filter(|scope| of.is_none_or(|of| of.contains(scope)));
         let mut ranges: Vec<KeyRange> = around
             .map(|scope| related::range_from(node, &scope))
             .collect();
@@ -257,16 +263,28 @@ impl<T: Txn> Look<'_, T> {
         if self.is_late() {
             return Ok(Looked::Late);
         }
+        if walk.is_cut() {
+            let named = self.named(node).await?;
+            return Ok(named.map_or(Looked::Gone, Looked::Seen));
+        }
         let Some(mut seen) = self.own(node).await? else {
             return Ok(Looked::Gone);
         };
         let viewer = self.viewer;
         seen.out.retain(|edge| viewer.sees_node(&edge.to));
+        walk.part(node, &seen.out);
+        seen.out.clear();
         for range in viewer.relations_to(node) {
             let mut stream = RowStream::new(range);
-            while let Some((key, value)) = stream.next(self.txn).await? {
+            while walk.wants_relations(node)
+                && let Some((key, value)) = stream.next(self.txn).await?
+                && walk.may_read()
+            {
                 if self.is_late() {
                     return Ok(Looked::Partly(seen));
+                }
+                if !walk.follows_back(node, related::parse(&key)?.kind) {
+                    continue;
                 }
                 let edge = related::decode(&key, &value)?;
                 // The place of a node is a hash, which another node may share, and so is that of a scope.
@@ -278,8 +296,27 @@ impl<T: Txn> Look<'_, T> {
                     seen.into.clear();
                 }
             }
+            walk.part(node, &seen.into);
+            seen.into.clear();
         }
         Ok(Looked::Seen(seen))
+    }
+
+    /// What a node is called, where nothing that it is related to makes a difference; none as with [`Self::own`].
+    async fn named(&mut self, node: &Node) -> Result<Option<Seen>, StoreError> {
+        let is_beside = self.beside.is_some_and(|beside| beside.node == *node);
+        let Node::Decision { scope, root } = node else {
+            return self.own(node).await;
+        };
+        if is_beside || !self.viewer.sees(scope) {
+            return self.own(node).await;
+        }
+        let found = summary_of(self.txn, &ScopeKey::of(scope), *root).await?;
+        Ok(found.filter(|found| found.active).map(|found| Seen {
+            title: Some(found.title),
+            rank: Some(found.rank),
+            ..Seen::default()
+        }))
     }
 
     /// What a node says itself; none of a decision that does not hold, of evidence that is not there, and of what is not

@@ -3,10 +3,10 @@
 //! Owns from which nodes and relations that is looked for. Whether a decision could be saved is not asked here.
 
 use sillok_core::Error;
-use sillok_core::decision::{Edge, NewDecision, Node, Proposed, Relation};
+use sillok_core::decision::{Contradictions, Edge, Former, NewDecision, Node, Proposed, Relation};
 use sillok_core::id::DecisionId;
 use sillok_core::impact::{Impact, ImpactLimits};
-use sillok_core::limits::MEANING_NODES_MAX;
+use sillok_core::limits::{MEANING_NODES_MAX, MEANING_RELATIONS_MAX};
 use sillok_store::keys::ScopeKey;
 use sillok_store::{Error as StoreError, Store, Txn};
 
@@ -22,7 +22,8 @@ const UNMADE: DecisionId = DecisionId::from_bytes([0; 16]);
 impl<S: Store> Reader<S> {
     /// What it means to others that version `number` of a decision of the scope of `viewer` was saved; none when it was not.
     /// That is something to those that the decision is related to by now, by that version or by the one before it, which
-    /// may let go of them, and to those that still depend on it.
+    /// may let go of them, and to those that still depend on it. Where it was an axis or a lock before that version, it is
+    /// touched itself.
     pub(crate) async fn meaning_under<P: Protocol>(
         &self,
         protocol: P,
@@ -50,23 +51,42 @@ async fn meaning<P: Protocol>(
     };
     let node = head.node(&viewer.scope);
     let mut edges = Vec::new();
-    for number in number.saturating_sub(1)..=number {
-        let version = version_of(txn, &here, root, number).await?;
-        if let Some(text) = version.and_then(|version| version.text) {
-            edges.extend(edges_from(&node, &text.relations));
-        }
+    let saved = text_of(txn, &here, root, number).await?;
+    let mut before = text_of(txn, &here, root, number.saturating_sub(1)).await?;
+    for text in before.iter().chain(&saved) {
+        edges.extend(edges_from(&node, &text.relations));
     }
+    if before.is_none() {
+        // What is restored was withdrawn before, by a version that says nothing, of what the one before that says.
+        before = text_of(txn, &here, root, number.saturating_sub(2)).await?;
+    }
+    let former = before.map(|text| Former {
+        node: node.clone(),
+        rank: text.rank,
+        title: text.title,
+    });
     let beside = Beside { node, edges };
     let impact = reached(protocol, txn, viewer, &beside).await?;
     let contradictions = match head.claim.filter(|_| head.active) {
         Some(claim) => contradictions_in(txn, &viewer.scope, &claim, Some(root)).await?,
-        None => Vec::new(),
+        None => Contradictions::default(),
     };
-    Ok(Some(Proposed::of(impact, contradictions)))
+    Ok(Some(Proposed::of(former, impact, contradictions)))
+}
+
+/// What a version of a decision says; none of one that withdraws it, and of one that is not there.
+async fn text_of(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    root: DecisionId,
+    number: u64,
+) -> Result<Option<NewDecision>, StoreError> {
+    let version = version_of(txn, scope, root, number).await?;
+    Ok(version.and_then(|version| version.text))
 }
 
 /// What a decision would mean that says `text`, made in the scope of `viewer`, or a change to that of the decision
-/// `changes`: then what that is related to by now is affected too.
+/// `changes`: then what that is related to by now is affected too, and it is touched itself where it is an axis or a lock.
 pub(crate) async fn proposed<P: Protocol>(
     protocol: P,
     txn: &mut impl Txn,
@@ -78,14 +98,23 @@ pub(crate) async fn proposed<P: Protocol>(
         scope: viewer.scope.clone(),
         root: changes.unwrap_or(UNMADE),
     };
+    let head = match changes {
+        Some(root) => head_of(txn, &ScopeKey::of(&viewer.scope), root).await?,
+        None => None,
+    };
+    let former = head.map(|head| Former {
+        node: node.clone(),
+        rank: head.rank,
+        title: head.title,
+    });
     let edges = edges_from(&node, &text.relations).collect();
     let beside = Beside { node, edges };
     let impact = reached(protocol, txn, viewer, &beside).await?;
     let contradictions = match &text.claim {
         Some(claim) => contradictions_in(txn, &viewer.scope, claim, changes).await?,
-        None => Vec::new(),
+        None => Contradictions::default(),
     };
-    Ok(Proposed::of(impact, contradictions))
+    Ok(Proposed::of(former, impact, contradictions))
 }
 
 /// The relations that a decision declares.
@@ -111,6 +140,7 @@ async fn reached<P: Protocol>(
     let start = vec![beside.node.clone()];
     let limits = ImpactLimits {
         nodes_max: MEANING_NODES_MAX,
+        relations_max: MEANING_RELATIONS_MAX,
         ..ImpactLimits::default()
     };
     look.impact(protocol, start, limits).await

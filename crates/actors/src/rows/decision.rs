@@ -3,7 +3,7 @@
 //! Owns which row each change of them lies in. What a decision does not say any more has no row.
 
 use sillok_core::state::Change;
-use sillok_store::keys::decision_claim::ClaimKey;
+use sillok_store::keys::decision_claim::{self, ClaimKey, Declared};
 use sillok_store::keys::decision_listed::{self, DomainKey};
 use sillok_store::keys::{self, ScopeKey};
 
@@ -36,9 +36,14 @@ pub(super) fn row_of(scope: &ScopeKey, change: &Change) -> Row {
             }),
             value: version.as_ref().map(decision_listed::encode),
         },
-        Change::DecisionClaim { key, root, version } => Row {
-            key: keys::decision_claim::key(scope, ClaimKey::of(key), *root),
-            value: version.as_ref().map(keys::decision_claim::encode),
+        Change::DecisionClaim {
+            key,
+            value,
+            root,
+            version,
+        } => Row {
+            key: decision_claim::key(scope, ClaimKey::of(key), *root),
+            value: version.map(|version| decision_claim::encode(&Declared::of(version, value))),
         },
         Change::RelatedTo { edge, standing } => {
             let place = keys::related::Key::of(edge).expect("an edge begins at a decision");

@@ -3,6 +3,7 @@
 
 mod anchors;
 mod briefs;
+mod contradicting;
 mod declared;
 mod erased;
 mod evidence;
@@ -18,6 +19,7 @@ mod proposals;
 mod races;
 mod resting;
 mod saving;
+mod searched;
 mod stage;
 
 pub(super) use declared::{declare, kind};

@@ -273,6 +273,14 @@ impl Faults {
         }
     }
 
+    /// Waits for what lies at a key while nobody hears of it.
+    async fn hear(&self, key: &[u8]) -> Result<(), Error> {
+        while self.is_silent(key) {
+            tokio::task::yield_now().await;
+        }
+        self.check_read(key)
+    }
+
     fn is_silent(&self, key: &[u8]) -> bool {
         let silent = self.silent.lock();
         silent.as_ref().is_some_and(|range| range.contains(key))
@@ -363,7 +371,7 @@ impl Txn for LineTxn {
             self.faults.hit.fetch_add(1, Ordering::Relaxed);
             return Err(Error::TooOld);
         }
-        self.faults.check_read(key)?;
+        self.faults.hear(key).await?;
         self.faults.life.call(self.txn.get(key, read)).await
     }
 
@@ -379,10 +387,7 @@ impl Txn for LineTxn {
             self.faults.hit.fetch_add(1, Ordering::Relaxed);
             return Err(Error::TooOld);
         }
-        while self.faults.is_silent(&range.begin) {
-            tokio::task::yield_now().await;
-        }
-        self.faults.check_read(&range.begin)?;
+        self.faults.hear(&range.begin).await?;
         let rows = self
             .faults
             .life

@@ -4,9 +4,10 @@
 
 use core::ops::Range;
 
+use sillok_core::words::is_hangul;
+
 use super::evidence::range;
 use super::sentence::{clip, reported, sentences};
-use crate::words::is_hangul;
 
 /// Statements that are taken from a description.
 const STATEMENTS_MAX: usize = 4;

@@ -19,6 +19,8 @@ pub enum AnchorCommand {
     Show(AnchorNamed),
     /// Print what an anchor leads to, as the originals say it now
     Follow(AnchorNamed),
+    /// Search in what anchors lead to, by words: those that a brief tells of
+    Search(AnchorSearch),
     /// Drop an anchor: it is listed no longer, and stays readable
     Drop(AnchorDrop),
 }
@@ -65,6 +67,22 @@ pub struct AnchorNamed {
     /// Where it was added.
     #[command(flatten)]
     pub within: Within,
+}
+
+/// `anchor search`
+#[derive(Debug, Args)]
+pub struct AnchorSearch {
+    /// The words that are looked for
+    pub query: String,
+    /// For whom: whoever works in this scope.
+    #[command(flatten)]
+    pub within: Within,
+    /// What the work is about; what is global is looked at in any case
+    #[arg(long, default_value = "global", value_name = "DOMAIN")]
+    pub domain: Domain,
+    /// At most so many hits
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
 }
 
 /// `anchor drop`

@@ -16,7 +16,8 @@ pub struct Brief {
     #[arg(long, default_value = "global", value_name = "DOMAIN")]
     pub domain: Domain,
     /// What the work begins with: file:PATH, symbol:NAME, symbol:NAME@PATH, DECISION,
-    /// decision:SCOPE#DECISION or evidence:SCOPE#EVIDENCE. May be repeated
+    /// decision:SCOPE#DECISION or evidence:SCOPE#EVIDENCE. May be repeated: a file does not stand for
+    /// its symbols, nor a symbol for its file
     #[arg(long = "at", value_name = "NODE")]
     pub at: Vec<Place>,
     /// At most so many items
@@ -25,4 +26,7 @@ pub struct Brief {
     /// At most so many bytes of items
     #[arg(long, value_name = "BYTES")]
     pub bytes_max: Option<usize>,
+    /// Search in what the anchors lead to as well, for these words: the brief does not wait for that, and is the same
+    #[arg(long, value_name = "QUERY")]
+    pub deep: Option<String>,
 }

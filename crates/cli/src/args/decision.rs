@@ -251,7 +251,8 @@ pub struct DecisionHistory {
 #[derive(Debug, Args)]
 pub struct DecisionImpact {
     /// What would be changed: DECISION, file:PATH, symbol:NAME, symbol:NAME@PATH,
-    /// decision:SCOPE#DECISION or evidence:SCOPE#EVIDENCE. May be repeated
+    /// decision:SCOPE#DECISION or evidence:SCOPE#EVIDENCE. May be repeated: a file does not stand for
+    /// its symbols, nor a symbol for its file
     #[arg(long = "at", required = true, value_name = "NODE")]
     pub at: Vec<Place>,
     /// What is seen from here: this scope, those above it, and those inside it that the token covers.

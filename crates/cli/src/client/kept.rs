@@ -3,9 +3,9 @@
 //! Owns their paths. Bodies are the server's own types; what writes is [`routes`](super::routes)'s.
 
 use sillok_server::api::{
-    Anchor, AnchorQuery, AnchorView, AnchorsQuery, DeclaredRelation, EvidenceHead,
+    Anchor, AnchorQuery, AnchorView, AnchorsFound, AnchorsQuery, DeclaredRelation, EvidenceHead,
     EvidenceListQuery, EvidenceQuery, EvidenceText, EvidenceTextQuery, Followed, GraphAnswer,
-    GraphRequest, Page, RelationKindsQuery,
+    GraphRequest, Page, RelationKindsQuery, SearchAnchors,
 };
 
 use super::Client;
@@ -72,6 +72,14 @@ impl Client {
         query: &RelationKindsQuery,
     ) -> Result<Page<DeclaredRelation>, Failure> {
         self.get("/v1/decisions/kinds", query).await
+    }
+
+    /// What is found behind anchors.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn search_anchors(&self, request: &SearchAnchors) -> Result<AnchorsFound, Failure> {
+        self.ask("/v1/anchors/search", request).await
     }
 
     /// The rows that a query finds in the graph of what is seen.

@@ -3,7 +3,7 @@
 use sillok_core::anchor::Standing;
 use sillok_server::api::{
     AddAnchors, Anchor, AnchorQuery, AnchorView, AnchorsQuery, DropAnchor, Followed,
-    FollowedDecision, FollowedEvidence, FollowedItem, Lead, NewAnchor,
+    FollowedDecision, FollowedEvidence, FollowedItem, Lead, NewAnchor, SearchAnchors,
 };
 
 use super::decision::text::declared;
@@ -14,6 +14,8 @@ use crate::diagram;
 use crate::failure::Failure;
 use crate::output::{Style, harmless, one_line, table, time};
 use crate::session::Session;
+
+pub mod search;
 
 /// Characters of a hint or a title on one line.
 const LINE_CHARS_MAX: usize = 160;
@@ -36,6 +38,17 @@ pub async fn run(session: &Session, command: AnchorCommand) -> Result<(), Failur
             let query = named(session, &args)?;
             let found = session.client.follow_anchor(&query).await?;
             session.output.show(&found, |style| followed(style, &found))
+        }
+        AnchorCommand::Search(args) => {
+            let request = SearchAnchors {
+                scope: session.scope(&args.within)?.to_string(),
+                domain: Some(args.domain.to_string()),
+                query: args.query,
+                limit: args.limit,
+            };
+            let found = session.client.search_anchors(&request).await?;
+            let show = |style| search::described(style, &found);
+            session.output.show(&found, show)
         }
         AnchorCommand::Drop(args) => drop_one(session, args).await,
     }

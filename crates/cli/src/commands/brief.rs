@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use sillok_core::brief::Layer;
 use sillok_core::decision::{Node, Rank};
-use sillok_server::api::{Brief, BriefAnchor, BriefDecision, BriefItem, BriefRequest, LayerCut};
+use sillok_server::api::{
+    AnchorsFound, Brief, BriefAnchor, BriefDecision, BriefItem, BriefRequest, LayerCut,
+    SearchAnchors,
+};
 
 use super::anchor::lead_line;
+use super::anchor::search::described;
 use super::decision::text::declared;
 use crate::args;
 use crate::diagram;
@@ -31,8 +36,60 @@ pub async fn run(session: &Session, args: args::Brief) -> Result<(), Failure> {
         items_max: args.items_max,
         bytes_max: args.bytes_max,
     };
-    let brief = session.client.brief(&request).await?;
-    session.output.show(&brief, |style| describe(style, &brief))
+    let Some(query) = args.deep else {
+        let brief = session.client.brief(&request).await?;
+        return session.output.show(&brief, |style| describe(style, &brief));
+    };
+    let search = SearchAnchors {
+        scope: scope.to_string(),
+        domain: request.domain.clone(),
+        query,
+        limit: None,
+    };
+    deep(session, &request, &search).await
+}
+
+/// A brief, and what a search behind its anchors found. Both are asked for at once.
+#[derive(Debug, Serialize)]
+struct Deep<'a> {
+    brief: &'a Brief,
+    /// Nothing where the search failed, which takes nothing from the brief.
+    deep: Option<&'a AnchorsFound>,
+}
+
+/// Prints a brief as soon as it is there, and behind it what a search found, whenever that comes. In JSON both are one
+/// document.
+async fn deep(
+    session: &Session,
+    request: &BriefRequest,
+    search: &SearchAnchors,
+) -> Result<(), Failure> {
+    let output = &session.output;
+    let loading = async {
+        let brief = session.client.brief(request).await?;
+        if !output.json {
+            output.show(&brief, |style| describe(style, &brief))?;
+        }
+        Ok::<_, Failure>(brief)
+    };
+    // Without a brief nobody waits for the search. A search that fails is told behind the brief.
+    let searching = async { Ok::<_, Failure>(session.client.search_anchors(search).await) };
+    let (brief, found) = tokio::try_join!(loading, searching)?;
+    if output.json {
+        let both = Deep {
+            brief: &brief,
+            deep: found.as_ref().ok(),
+        };
+        output.show(&both, |_| String::new())?;
+    }
+    let found = found?;
+    if output.json {
+        return Ok(());
+    }
+    output.show(&found, |style| {
+        let heading = style.bold("deep search behind anchors, which is no part of the brief");
+        format!("\n{heading}\n{}", described(style, &found))
+    })
 }
 
 fn describe(style: Style, brief: &Brief) -> String {
@@ -61,12 +118,14 @@ fn describe(style: Style, brief: &Brief) -> String {
                 node,
                 title,
                 rank,
+                loaded,
                 path,
                 ..
             } => {
                 let what = (node, title.as_deref(), *rank);
                 let since = diagram::in_words(path, &names);
-                describe_structural(style, what, &since)
+                let is_elsewhere = *loaded == Some(false);
+                describe_structural(style, what, &since, is_elsewhere)
             }
         });
     }
@@ -141,14 +200,26 @@ fn describe_structural(
     style: Style,
     (node, title, rank): (&Node, Option<&str>, Option<Rank>),
     since: &str,
+    is_elsewhere: bool,
 ) -> String {
     let rank = rank.map(|rank| style.dim(&rank.to_string()));
     let name = [Some(style.name(&diagram::plain(node))), rank];
     let name: Vec<String> = name.into_iter().flatten().collect();
     let title = title.map(|title| format!("   {}", one_line(title, LINE_CHARS_MAX)));
     let since = style.dim(&format!("   since {since}"));
-    let lines = [Some(name.join("  ")), title, Some(since)];
+    let elsewhere = is_elsewhere.then(|| show_it(style, node)).flatten();
+    let lines = [Some(name.join("  ")), title, Some(since), elsewhere];
     lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// How to read a decision whose text is not in the brief.
+fn show_it(style: Style, node: &Node) -> Option<String> {
+    let Node::Decision { scope, root } = node else {
+        return None;
+    };
+    let how =
+        format!("   its text is not in this brief: sillok decision show {root} --scope {scope}");
+    Some(style.dim(&how))
 }
 
 fn describe_anchor(style: Style, anchor: &BriefAnchor) -> String {
@@ -206,6 +277,11 @@ mod tests {
     }
 
     fn structural() -> BriefItem {
+        referring(Some(true))
+    }
+
+    /// A reference to a decision, whose text stands in the brief or not.
+    fn referring(loaded: Option<bool>) -> BriefItem {
         let node = Node::Decision {
             scope: scope(),
             root: DecisionId::from_bytes([1; 16]),
@@ -214,6 +290,7 @@ mod tests {
             layer: Layer::Structural,
             title: Some("Money is whole cents".to_owned()),
             rank: Some(Rank::Lock),
+            loaded,
             depth: 1,
             path: vec![Edge {
                 from: node.clone(),
@@ -260,6 +337,17 @@ decision:org/a/project/b#01010101-0101-0101-0101-010101010101  lock
    A cart has
    one owner.";
         assert_eq!(describe(PLAIN, &brief(items)), expected);
+    }
+
+    #[test]
+    fn what_is_structural_and_not_loaded_says_how_its_text_is_read() {
+        let said = describe(PLAIN, &brief(vec![referring(Some(false))]));
+        let expected = "
+   its text is not in this brief: sillok decision show \
+01010101-0101-0101-0101-010101010101 --scope org/a/project/b";
+        assert!(said.ends_with(expected), "{said}");
+        let said = describe(PLAIN, &brief(vec![structural()]));
+        assert!(!said.contains("not in this brief"), "{said}");
     }
 
     #[test]

@@ -24,13 +24,15 @@ fn edge(from: &Node, kind: RelationKind, to: &Node) -> Edge {
     }
 }
 
-fn affected(node: Node, said: Option<(Rank, &str)>, path: Vec<Edge>) -> Affected {
+fn affected(node: Node, said: Option<(Rank, &str)>, from: Reached, by: Edge) -> Affected {
     Affected {
         node,
-        depth: u32::try_from(path.len()).unwrap(),
+        depth: 1,
         title: said.map(|(_, title)| title.to_owned()),
         rank: said.map(|(rank, _)| rank),
-        path,
+        from,
+        by,
+        path: Vec::new(),
     }
 }
 
@@ -39,15 +41,21 @@ fn impact() -> Impact {
     use RelationKind::{AppliesTo, DependsOn};
     let (cart, sum) = (file("src/cart.sh"), file("src/sum.sh"));
     let (lock, normal) = (decision(1), decision(2));
-    let to_lock = vec![edge(&lock, AppliesTo, &cart)];
-    let to_normal = [to_lock.clone(), vec![edge(&normal, DependsOn, &lock)]].concat();
-    let to_sum = [to_normal.clone(), vec![edge(&normal, AppliesTo, &sum)]].concat();
+    let to_lock = edge(&lock, AppliesTo, &cart);
+    let to_normal = edge(&normal, DependsOn, &lock);
+    let to_sum = edge(&normal, AppliesTo, &sum);
+    let (money, round) = ("Money is whole cents", "Round once");
+    let (start, first, second) = (
+        Reached::Start(0),
+        Reached::Affected(0),
+        Reached::Affected(1),
+    );
     Impact {
         start: vec![cart],
         affected: vec![
-            affected(lock, Some((Rank::Lock, "Money is whole cents")), to_lock),
-            affected(normal, Some((Rank::Normal, "Round once")), to_normal),
-            affected(sum, None, to_sum),
+            affected(lock, Some((Rank::Lock, money)), start, to_lock),
+            affected(normal, Some((Rank::Normal, round)), first, to_normal),
+            affected(sum, None, second, to_sum),
         ],
         cut: None,
     }
@@ -76,9 +84,10 @@ fn a_node_with_several_branches_joins_them() {
     let mut wide = impact();
     let cart = file("src/cart.sh");
     let other = decision(3);
-    let path = vec![edge(&other, RelationKind::AppliesTo, &cart)];
+    let by = edge(&other, RelationKind::AppliesTo, &cart);
+    let said = Some((Rank::Axis, "One process"));
     wide.affected
-        .push(affected(other, Some((Rank::Axis, "One process")), path));
+        .push(affected(other, said, Reached::Start(0), by));
     let drawn = tree(&wide, PLAIN);
     let begins: Vec<String> = drawn
         .lines()
@@ -156,9 +165,11 @@ fn a_cut_is_told_in_every_form() {
     cut.cut = Some(ImpactCut {
         nodes: 5,
         depth: 2,
+        relations: true,
         time: true,
     });
-    let said = "cut off: 5 nodes more than the limit allows; 2 nodes at the greatest depth lead on; time ran out";
+    let said = "cut off: at least 5 nodes more than there is room for; at least 2 nodes at the greatest depth lead on; \
+                what further relations lead to, since enough were read; time ran out";
     assert_eq!(tree(&cut, PLAIN).lines().last(), Some(said));
     assert!(mermaid(&cut).ends_with(&format!("  %% {said}")));
     assert!(dot(&cut).ends_with(&format!("  // {said}\n}}")));
@@ -184,10 +195,11 @@ fn an_answer_that_goes_in_a_circle_is_drawn_to_its_end() {
     let circle = Impact {
         start: vec![file("a")],
         affected: vec![
-            affected(one.clone(), None, vec![back.clone()]),
-            affected(two.clone(), None, vec![forth.clone()]),
-            affected(two, None, vec![edge(&one, Constrains, &one), back]),
-            affected(one, None, vec![forth]),
+            affected(one.clone(), None, Reached::Affected(1), back.clone()),
+            affected(two.clone(), None, Reached::Affected(0), forth.clone()),
+            affected(two, None, Reached::Affected(2), back),
+            affected(one, None, Reached::Affected(usize::MAX), forth.clone()),
+            affected(file("b"), None, Reached::Start(1), forth),
         ],
         cut: None,
     };
@@ -199,7 +211,7 @@ fn an_answer_that_goes_in_a_circle_is_drawn_to_its_end() {
 #[test]
 fn a_path_in_words_calls_decisions_by_their_titles() {
     let impact = impact();
-    let words = in_words(&impact.affected[2].path, &names(&impact));
+    let words = in_words(impact.path(2), &names(&impact));
     assert_eq!(
         words,
         "\"Money is whole cents\" APPLIES_TO file:src/cart.sh, \"Round once\" DEPENDS_ON \"Money is whole cents\", \

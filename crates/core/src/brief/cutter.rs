@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Brief, BriefBudget, BriefItem, Cut, Layer};
+use super::{Brief, BriefBudget, BriefItem, Cut, Layer, structural_max};
 use crate::error::{Error, ErrorCode};
 use crate::impact::{self, Impact};
 use crate::limits::BRIEF_COUNTED_MAX;
@@ -87,21 +87,24 @@ impl Cutter {
         Ok(())
     }
 
-    /// Takes the structural layer: a reference to each node that is affected. What the limits of the impact cut off is
-    /// told beside what the budget does.
+    /// Takes the structural layer: references to the first nodes that are affected, as many as the layer has room for
+    /// ([`structural_max`]). Those behind count among the nodes that the limits of the impact cut off, of which is told beside
+    /// what the budget does.
     ///
     /// # Errors
     /// As [`Self::take`].
     pub fn take_impact(&mut self, impact: &Impact) -> Result<(), Error> {
         self.impact_cut = impact.cut;
-        for index in 0..impact.affected.len() {
-            if self.is_full() {
-                self.leave_out(Layer::Structural, impact.affected.len() - index);
-                break;
-            }
-            if let Some(item) = BriefItem::of_impact(impact, index) {
-                self.take(item)?;
-            }
+        let all = impact.affected.len();
+        let references = || (0..all).filter_map(|index| BriefItem::of_impact(impact, index));
+        let bytes = references().map(|item| item.bytes());
+        let taken = structural_max(self.budget, bytes).min(all);
+        for item in references().take(taken) {
+            self.take(item)?;
+        }
+        if taken < all {
+            let cut = self.impact_cut.get_or_insert_default();
+            cut.nodes += (all - taken) as u64;
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
-//! The loading order, whole, in one function.
+//! The loading order, whole, in one function, and beside it how much of a brief references may be.
 //!
 //! Owns nothing else. It must not know what is listed: the same scope and domain always give the same steps.
 
-use super::Layer;
+use super::{BriefBudget, Layer};
 use crate::decision::{Domain, Rank};
+use crate::limits::BRIEF_STRUCTURAL_PART;
 use crate::scope::Scope;
 
 /// What a list of a brief is made of.
@@ -67,4 +68,20 @@ pub fn loading_order(scope: &Scope, domain: &Domain) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// How many references the structural layer has room for, of those with these bytes, in their order: a part of the items and
+/// of the bytes that the whole brief has room for, and one in any case. References stand before every axis and lock, and
+/// whatever depends on the nodes at hand makes more of them: without a bound, enough of them would cut all of these off. It moves
+/// nothing: what is taken is the front of the layer, and behind it the next one follows.
+#[must_use]
+pub fn structural_max(budget: BriefBudget, bytes: impl IntoIterator<Item = usize>) -> usize {
+    let items_max = budget.items_max / BRIEF_STRUCTURAL_PART;
+    let bytes_max = budget.bytes_max / BRIEF_STRUCTURAL_PART;
+    let mut all = 0_usize;
+    let fitting = bytes.into_iter().take(items_max).take_while(|bytes| {
+        all = all.saturating_add(*bytes);
+        all <= bytes_max
+    });
+    fitting.count().max(1)
 }

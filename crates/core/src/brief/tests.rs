@@ -226,8 +226,25 @@ impl Asked<'_> {
         self.load(budget).unwrap().brief
     }
 
-    /// The model: everything that holds here, sorted by what the specification says, word for word.
-    fn model(&self) -> Vec<BriefItem> {
+    /// The references that a brief with such a budget has room for: four times all of them fit into it, or it is one.
+    fn references(&self, budget: BriefBudget) -> Vec<BriefItem> {
+        let mut taken = Vec::new();
+        let mut bytes = 0;
+        for index in 0..self.impact.affected.len() {
+            let item = BriefItem::of_impact(&self.impact, index).unwrap();
+            bytes += item.bytes();
+            let fits = 4 * (index + 1) <= budget.items_max && 4 * bytes <= budget.bytes_max;
+            if index > 0 && !fits {
+                break;
+            }
+            taken.push(item);
+        }
+        taken
+    }
+
+    /// The model: everything that holds here, sorted by what the specification says, word for word, with the references that
+    /// there is room for.
+    fn model(&self, budget: BriefBudget) -> Vec<BriefItem> {
         let here = self.chains.iter().filter(|chain| {
             let is_of_domain = chain.domain.is_global() || chain.domain == self.domain;
             chain.active && chain.scope.contains(&self.scope) && is_of_domain
@@ -245,10 +262,9 @@ impl Asked<'_> {
             let key = (layer as u8, !is_global, level, chain.begun.get());
             (key, chain.item(layer))
         });
-        let structural = (0..self.impact.affected.len()).map(|index| {
-            let item = BriefItem::of_impact(&self.impact, index).unwrap();
-            ((2, false, Reverse(Level::Org), index as u64), item)
-        });
+        let references = self.references(budget).into_iter().zip(0..);
+        let structural =
+            references.map(|(item, index)| ((2, false, Reverse(Level::Org), index), item));
         let anchors = self.hints.iter().filter(|hint| {
             let is_of_domain = hint.domain.is_global() || hint.domain == self.domain;
             !hint.dropped && hint.scope.contains(&self.scope) && is_of_domain
@@ -308,7 +324,8 @@ proptest! {
     ) {
         let asked = Asked { hints: &hints, ..asked(&chains, at, affected) };
         let brief = asked.brief(AMPLE);
-        prop_assert_eq!(&brief.items, &asked.model());
+        prop_assert_eq!(&brief.items, &asked.model(AMPLE));
+        prop_assert_eq!(brief.impact_cut, None);
         prop_assert!(brief.cut.is_empty());
         prop_assert_eq!(brief.bytes, brief.items.iter().map(|item| item.bytes() as u64).sum::<u64>());
     }
@@ -388,13 +405,15 @@ proptest! {
 
     #[test]
     fn a_budget_takes_a_prefix_and_counts_the_rest_without_reading_it(
-        chains in any_chains(), hints in any_hints(), at in any_place(), affected in 0u8..5,
-        items_max in 1usize..12, bytes_max in 1usize..3_000,
+        chains in any_chains(), hints in any_hints(), at in any_place(), affected in 0u8..12,
+        items_max in 1usize..40, bytes_max in 1usize..6_000,
     ) {
         let asked = Asked { hints: &hints, ..asked(&chains, at, affected) };
-        let whole = asked.model();
+        let budget = BriefBudget { items_max, bytes_max };
+        let whole = asked.model(budget);
+        let beyond = usize::from(affected) - asked.references(budget).len();
         let needed = whole.first().map_or(0, BriefItem::bytes);
-        match asked.load(BriefBudget { items_max, bytes_max }) {
+        match asked.load(budget) {
             Err(refused) => {
                 prop_assert!(needed > bytes_max);
                 prop_assert_eq!(refused.code, ErrorCode::InvalidArgument);
@@ -407,6 +426,8 @@ proptest! {
                 let (taken, behind) = whole.split_at(brief.items.len());
                 prop_assert_eq!(&brief.items[..], taken);
                 prop_assert_eq!(&brief.cut, &by_layer(behind));
+                prop_assert_eq!(brief.impact_cut.unwrap_or_default().nodes, beyond as u64);
+                prop_assert_eq!(brief.impact_cut.is_some(), beyond > 0);
                 let bytes: usize = taken.iter().map(BriefItem::bytes).sum();
                 prop_assert!(taken.len() <= items_max && bytes <= bytes_max);
                 if let Some(next) = behind.first() {
@@ -491,7 +512,7 @@ fn a_smaller_item_is_not_taken_before_a_larger_one_that_stands_before_it() {
     let chains = [chain(1, 10), chain(2, 900), chain(3, 10)];
     let asked = asked(&chains, (0, 0), 0);
     let sizes = asked
-        .model()
+        .model(AMPLE)
         .iter()
         .map(BriefItem::bytes)
         .collect::<Vec<_>>();
@@ -555,18 +576,81 @@ fn what_an_impact_cut_off_is_told_beside_what_the_budget_does() {
     };
     let mut asked = asked(&[], (1, 0), 4);
     asked.impact.cut = Some(of_limits);
-    let brief = asked.brief(BriefBudget {
+    let narrow = BriefBudget {
         items_max: 1,
         ..AMPLE
-    });
+    };
+    let brief = asked.brief(narrow);
     assert_eq!(brief.items.len(), 1);
-    assert_eq!(brief.impact_cut, Some(of_limits));
+    // Three by the limits, and three for which the layer has no room.
+    let of_both = impact::Cut {
+        nodes: 6,
+        ..of_limits
+    };
+    assert_eq!((brief.cut, brief.impact_cut), (vec![], Some(of_both)));
+    // Where a policy takes all the room, the one that the layer would have is cut off by the budget.
+    let policy = Chain {
+        rank: Rank::Policy,
+        ..chain(1, 10)
+    };
+    asked.chains = std::slice::from_ref(&policy);
+    let brief = asked.brief(narrow);
     let of_budget = Cut {
         layer: Layer::Structural,
-        items: 3,
+        items: 1,
         more: false,
     };
-    assert_eq!(brief.cut, [of_budget]);
+    assert_eq!(brief.items, [policy.item(Layer::Policy)]);
+    assert_eq!(
+        (brief.cut, brief.impact_cut),
+        (vec![of_budget], Some(of_both))
+    );
+}
+
+#[test]
+fn however_much_is_affected_three_quarters_of_the_room_are_left_to_what_stands_behind_it() {
+    let guarded = |(number, rank): (u8, Rank)| Chain {
+        rank,
+        ..chain(number, 10)
+    };
+    let ranks = (0..30).map(|number| (number, [Rank::Axis, Rank::Lock][usize::from(number % 2)]));
+    let chains: Vec<Chain> = ranks.map(guarded).collect();
+    let asked = asked(&chains, (0, 0), 200);
+    let told = |budget: BriefBudget| {
+        let brief = asked.brief(budget);
+        let structural = |item: &&BriefItem| item.layer() == Layer::Structural;
+        let references = brief.items.iter().filter(structural).count();
+        let beyond = brief.impact_cut.map_or(0, |cut| cut.nodes);
+        (references, brief.items.len() - references, beyond)
+    };
+    let items_max = 40;
+    assert_eq!(told(BriefBudget { items_max, ..AMPLE }), (10, 30, 190));
+    // The same of bytes: whoever gives long names gets no more room for them.
+    let one = asked.references(AMPLE)[0].bytes();
+    let bytes_max = 40 * one;
+    assert_eq!(told(BriefBudget { bytes_max, ..AMPLE }).0, 10);
+    let bytes_max = 40 * one - 1;
+    assert_eq!(told(BriefBudget { bytes_max, ..AMPLE }).0, 9);
+}
+
+#[test]
+fn a_reference_has_room_in_the_smallest_brief() {
+    for (items_max, bytes, expected) in [
+        (1, vec![10, 10], 1),
+        (7, vec![10, 10], 1),
+        (8, vec![10, 10, 10], 2),
+        (1_000, vec![26], 1),
+        (1_000, vec![25, 1], 1),
+        (1_000, vec![24, 1, 1], 2),
+        (1_000, vec![], 1),
+    ] {
+        let bytes_max = 100;
+        let budget = BriefBudget {
+            items_max,
+            bytes_max,
+        };
+        assert_eq!(structural_max(budget, bytes.clone()), expected, "{bytes:?}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::decision::check_stands;
 use super::{Context, Decision, check_stated};
-use crate::anchor::{NewAnchor, check_anchors, check_hint};
+use crate::anchor::{NewAnchor, check_anchors, check_domain, check_hint};
 use crate::command::AnswerBody;
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{AnchorAdded, Body};
@@ -28,6 +28,7 @@ fn added(context: &Context<'_>, ordinal: u32, anchor: &NewAnchor) -> Result<Anch
     // Checked as it will be stored: masking may make a text longer.
     let hint = mask(&anchor.hint).text.into_owned();
     check_hint(ordinal, &hint)?;
+    check_domain(ordinal, &anchor.domain)?;
     anchor
         .to
         .iter()

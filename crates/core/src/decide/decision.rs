@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::declared::{check_declared, declare};
 use super::{Context, Decision, check_short, check_stated};
 use crate::command::{AnswerBody, Command, DecisionRef, SaveDecision};
-use crate::decision::{Act, DecisionHead, NewDecision, Node, Rank, Relation};
+use crate::decision::{Act, DecisionHead, NewDecision, Node, Phase, Rank, Relation};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, DecisionSaved};
 use crate::facts::added_relations;
@@ -106,6 +106,7 @@ fn restore(
         Error::new(ErrorCode::InvalidArgument, why)
     })?;
     check_rank(context, text.rank)?;
+    check_names(text)?;
     check_relations(context, head.root, Some(head), &text.relations)?;
     let act = Act::Restored { from };
     Ok(saved(
@@ -208,6 +209,7 @@ fn conflict(head: &DecisionHead, why: String) -> Error {
 
 /// Checks what a decision says, as it is stored in `scope`.
 fn check_text(scope: &Scope, text: &NewDecision, reason: &str) -> Result<(), Error> {
+    check_names(text)?;
     check_stated("title", &text.title)?;
     if text.content.trim().is_empty() {
         return Err(invalid("a decision has content"));
@@ -228,6 +230,18 @@ fn check_text(scope: &Scope, text: &NewDecision, reason: &str) -> Result<(), Err
     }
     if !text.domain.is_global() {
         return Err(invalid("a policy applies everywhere: its domain is global"));
+    }
+    Ok(())
+}
+
+/// Checks that neither the domain nor the phase holds a secret. Which one does is told, and not what it says.
+fn check_names(text: &NewDecision) -> Result<(), Error> {
+    if text.domain.holds_secret() {
+        return Err(invalid("the domain holds a secret"));
+    }
+    let phase = text.phase.as_ref();
+    if phase.is_some_and(Phase::holds_secret) {
+        return Err(invalid("the phase holds a secret"));
     }
     Ok(())
 }

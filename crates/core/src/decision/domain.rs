@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::{Error, ErrorCode};
 use crate::limits::DOMAIN_BYTES_MAX;
+use crate::secret::mask;
 
 /// The domain of what applies everywhere.
 const GLOBAL: &str = "global";
@@ -26,6 +27,12 @@ macro_rules! plain_name {
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+
+            /// Whether there is a secret in it. It is looked up as it stands, so that it cannot be masked.
+            #[must_use]
+            pub fn holds_secret(&self) -> bool {
+                mask(&self.0).count > 0
             }
         }
 

@@ -78,10 +78,11 @@ impl Proposal {
 pub struct Proposed {
     /// What it reaches.
     pub impact: Impact,
-    /// The guarded decisions among that, in the same order.
+    /// The guarded decisions that it touches: the one that is changed itself, by what it was before that, and behind it those
+    /// that are reached, in the same order.
     pub guards: Vec<Guard>,
     /// The decisions that declare its key with another value.
-    pub contradictions: Vec<Contradiction>,
+    pub contradictions: Contradictions,
 }
 
 /// A decision that is not to be touched without its being told.
@@ -93,8 +94,20 @@ pub struct Guard {
     pub rank: Rank,
     /// What it says, in a line.
     pub title: String,
-    /// Its number among what is affected, by which its path is found.
-    pub path: usize,
+    /// Its number among what is affected, by which its path is found; none of the decision that is changed, to which nothing
+    /// leads.
+    pub path: Option<usize>,
+}
+
+/// What a decision was before it was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Former {
+    /// The decision.
+    pub node: Node,
+    /// The rank that it had.
+    pub rank: Rank,
+    /// What it said, in a line.
+    pub title: String,
 }
 
 /// A decision that declares the same key with another value.
@@ -112,18 +125,38 @@ pub struct Contradiction {
     pub claim: Claim,
 }
 
+/// The decisions that declare a key with another value, those of the widest scope first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contradictions {
+    /// Those that are told of.
+    pub told: Vec<Contradiction>,
+    /// Whether there may be more: there is room for so many, and so many are looked at.
+    pub cut: bool,
+}
+
 impl Proposed {
-    /// What a save means that reaches `impact`, and that `contradictions` speak against.
+    /// What a save means that changes `former`, unless it begins a chain, that reaches `impact`, and that `contradictions`
+    /// speak against. A walk never reaches where it starts, so what is changed is told of here: to change, to weaken or to
+    /// withdraw a lock touches a lock, also where nothing depends on it.
     #[must_use]
-    pub fn of(impact: Impact, contradictions: Vec<Contradiction>) -> Self {
-        let mut guards = Vec::new();
+    pub fn of(former: Option<Former>, impact: Impact, contradictions: Contradictions) -> Self {
+        let guarded = former.filter(|former| former.rank.is_guarded());
+        let mut guards: Vec<Guard> = guarded
+            .into_iter()
+            .map(|former| Guard {
+                node: former.node,
+                rank: former.rank,
+                title: former.title,
+                path: None,
+            })
+            .collect();
         for (path, affected) in impact.affected.iter().enumerate() {
             if let Some(rank) = affected.rank.filter(|rank| rank.is_guarded()) {
                 guards.push(Guard {
                     node: affected.node.clone(),
                     rank,
                     title: affected.title.clone().unwrap_or_default(),
-                    path,
+                    path: Some(path),
                 });
             }
         }
@@ -180,17 +213,50 @@ mod tests {
                 .collect(),
             cut: None,
         };
-        let proposed = Proposed::of(impact.clone(), Vec::new());
+        let proposed = Proposed::of(None, impact.clone(), Contradictions::default());
         let guards = proposed.guards.iter();
         let told: Vec<_> = guards
             .map(|guard| (guard.path, guard.rank, guard.title.as_str()))
             .collect();
-        assert_eq!(told, [(1, Rank::Lock, "lock 2"), (4, Rank::Axis, "axis 5")]);
+        let expected = [
+            (Some(1), Rank::Lock, "lock 2"),
+            (Some(4), Rank::Axis, "axis 5"),
+        ];
+        assert_eq!(told, expected);
         for guard in &proposed.guards {
-            assert_eq!(impact.affected[guard.path].node, guard.node);
-            let path = impact.path(guard.path);
+            let place = guard.path.unwrap();
+            assert_eq!(impact.affected[place].node, guard.node);
+            let path = impact.path(place);
             assert_eq!(path.last().map(|edge| &edge.to), Some(&guard.node));
         }
         assert_eq!(proposed.impact, impact);
+    }
+
+    #[test]
+    fn the_guard_tells_first_of_an_axis_or_lock_that_is_changed_itself() {
+        let impact = Impact {
+            start: vec![node(0)],
+            affected: vec![affected(1, Some(Rank::Axis))],
+            cut: None,
+        };
+        for rank in Rank::ALL {
+            let former = Former {
+                node: node(0),
+                rank,
+                title: "as it was".to_owned(),
+            };
+            let proposed = Proposed::of(Some(former), impact.clone(), Contradictions::default());
+            let (own, reached) = proposed.guards.split_at(proposed.guards.len() - 1);
+            assert_eq!(reached[0].path, Some(0));
+            let itself = Guard {
+                node: node(0),
+                rank,
+                title: "as it was".to_owned(),
+                path: None,
+            };
+            let is_guarded = matches!(rank, Rank::Axis | Rank::Lock);
+            let expected = is_guarded.then_some(itself);
+            assert_eq!(own, expected.as_slice());
+        }
     }
 }

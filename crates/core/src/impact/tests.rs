@@ -17,6 +17,7 @@ const NODES: usize = DECISIONS + PLACES + 2;
 const OPEN: ImpactLimits = ImpactLimits {
     nodes_max: usize::MAX,
     depth_max: u32::MAX,
+    relations_max: usize::MAX,
 };
 
 fn decision(number: usize) -> Node {
@@ -104,6 +105,34 @@ fn walked(start: Vec<Node>, limits: ImpactLimits, edges: &[Edge]) -> Impact {
         walk.seen(&node, known_of(&node, edges));
     }
     walk.finish()
+}
+
+/// Walks as [`walked`] does, and tells nothing that is not wanted: also how many relations to nodes were read for it.
+fn walked_sparely(start: Vec<Node>, limits: ImpactLimits, edges: &[Edge]) -> (Impact, usize) {
+    let mut read = 0;
+    let mut walk = Walk::new(start, limits);
+    while let Some(node) = walk.next() {
+        let known = known_of(&node, edges);
+        if !walk.is_cut() {
+            walk.part(&node, &known.out);
+        }
+        for edge in &known.into {
+            if !walk.wants_relations(&node) || !walk.may_read() {
+                break;
+            }
+            read += 1;
+            if walk.follows_back(&node, edge.kind) {
+                walk.part(&node, std::slice::from_ref(edge));
+            }
+        }
+        let bare = Seen {
+            out: Vec::new(),
+            into: Vec::new(),
+            ..known
+        };
+        walk.seen(&node, bare);
+    }
+    (walk.finish(), read)
 }
 
 /// What a change of `start` affects, and over how many relations.
@@ -209,7 +238,7 @@ proptest! {
         let cut = by_nodes.cut.unwrap_or_default();
         prop_assert_eq!(cut.nodes > 0, whole.affected.len() > nodes_max);
         prop_assert!(cut.nodes <= whole.affected.len().saturating_sub(nodes_max) as u64);
-        prop_assert_eq!((cut.depth, cut.time), (0, false));
+        prop_assert_eq!((cut.depth, cut.relations, cut.time), (0, false, false));
 
         let by_depth = walked(nodes(&start), ImpactLimits { depth_max, ..OPEN }, &edges);
         let near = whole.affected.iter().filter(|one| one.depth <= depth_max);
@@ -217,9 +246,9 @@ proptest! {
         prop_assert_eq!(&by_depth.affected, &near);
         let cut = by_depth.cut.unwrap_or_default();
         prop_assert_eq!(cut.depth > 0, whole.affected.len() > near.len());
-        prop_assert_eq!((cut.nodes, cut.time), (0, false));
+        prop_assert_eq!((cut.nodes, cut.relations, cut.time), (0, false, false));
 
-        let by_both = walked(nodes(&start), ImpactLimits { nodes_max, depth_max }, &edges);
+        let by_both = walked(nodes(&start), ImpactLimits { nodes_max, depth_max, ..OPEN }, &edges);
         prop_assert_eq!(&by_both.affected[..], &near[..near.len().min(nodes_max)]);
     }
 
@@ -231,7 +260,7 @@ proptest! {
         part in 1usize..4,
         nodes_max in 1usize..12,
     ) {
-        let limits = ImpactLimits { nodes_max, depth_max: 3 };
+        let limits = ImpactLimits { nodes_max, depth_max: 3, ..OPEN };
         let at_once = walked(nodes(&start), limits, &edges);
         let mut walk = Walk::new(nodes(&start), limits);
         loop {
@@ -249,6 +278,31 @@ proptest! {
         }
         let bytes = |impact: &Impact| postcard::to_allocvec(impact).unwrap();
         prop_assert_eq!(bytes(&at_once), bytes(&walk.finish()));
+    }
+
+    #[test]
+    fn what_a_walk_does_not_want_makes_no_difference(
+        start in any_start(), edges in any_edges(), nodes_max in 1usize..12, depth_max in 1u32..4,
+    ) {
+        let limits = ImpactLimits { nodes_max, depth_max, ..OPEN };
+        let (spare, _) = walked_sparely(nodes(&start), limits, &edges);
+        prop_assert_eq!(spare, walked(nodes(&start), limits, &edges));
+    }
+
+    #[test]
+    fn no_more_relations_are_read_than_the_limit_and_what_is_missing_for_that_is_told(
+        start in any_start(), edges in any_edges(), relations_max in 0usize..20,
+    ) {
+        let (whole, needed) = walked_sparely(nodes(&start), OPEN, &edges);
+        let limits = ImpactLimits { relations_max, ..OPEN };
+        let (few, read) = walked_sparely(nodes(&start), limits, &edges);
+        prop_assert_eq!(read, needed.min(relations_max));
+        prop_assert_eq!(few.cut.is_some_and(|cut| cut.relations), needed > relations_max);
+        let (whole_depths, depths) = (depths_of(&whole), depths_of(&few));
+        prop_assert!(depths.keys().all(|node| whole_depths.contains_key(node)));
+        prop_assert!(needed > relations_max || few == whole);
+        // Of all that is told, it is known what it is.
+        prop_assert!(few.affected.iter().all(|one| one.rank.is_some() == one.node.is_decision()));
     }
 
     #[test]
@@ -406,6 +460,63 @@ fn of_a_hub_as_many_nodes_are_told_as_the_limit_allows_and_the_rest_is_counted()
 }
 
 #[test]
+fn of_nodes_for_which_there_is_no_room_one_relation_is_read_and_not_all() {
+    const MANY: usize = 50;
+    // Of each of the nodes around the hub hundreds depend.
+    let around = (1..=MANY).map(|n| between_decisions(n, RelationKind::DependsOn, 0));
+    let behind = (1..=MANY).flat_map(|to| {
+        let beside = (1..=100).map(move |n| MANY * (n + 1) + to);
+        beside.map(move |from| between_decisions(from, RelationKind::DependsOn, to))
+    });
+    let edges: Vec<Edge> = around.chain(behind).collect();
+    for (limits, nodes, depth) in [
+        (
+            ImpactLimits {
+                nodes_max: MANY,
+                ..OPEN
+            },
+            1,
+            0,
+        ),
+        (
+            ImpactLimits {
+                depth_max: 1,
+                ..OPEN
+            },
+            0,
+            1,
+        ),
+    ] {
+        let (impact, read) = walked_sparely(vec![decision(0)], limits, &edges);
+        assert_eq!((impact.affected.len(), read), (MANY, MANY + 1));
+        assert!(impact.affected.iter().all(|one| one.title.is_some()));
+        let cut = impact.cut.unwrap();
+        assert_eq!((cut.nodes, cut.depth), (nodes, depth));
+    }
+}
+
+#[test]
+fn where_no_relation_is_read_any_more_what_decisions_say_themselves_is_followed() {
+    let edges = [
+        edge(0, RelationKind::Constrains, 1),
+        edge(1, RelationKind::Constrains, 2),
+        edge(3, RelationKind::DependsOn, 0),
+    ];
+    let limits = ImpactLimits {
+        relations_max: 0,
+        ..OPEN
+    };
+    let (impact, read) = walked_sparely(nodes(&[0]), limits, &edges);
+    let reached: Vec<Node> = impact.affected.iter().map(|one| one.node.clone()).collect();
+    assert_eq!((reached, read), (nodes(&[1, 2]), 0));
+    let cut = Cut {
+        relations: true,
+        ..Cut::default()
+    };
+    assert_eq!(impact.cut, Some(cut));
+}
+
+#[test]
 fn a_file_that_is_merely_reached_ends_its_path() {
     let (a, b, file) = (node(0), node(1), node(DECISIONS));
     let applies = |from: &Node| Edge {
@@ -517,6 +628,7 @@ fn limits_that_are_none_or_beyond_the_greatest_are_refused() {
     let few = ImpactLimits {
         nodes_max: 1,
         depth_max: 1,
+        ..ImpactLimits::default()
     };
     assert_eq!(code(Some(1), Some(1)), Ok(few));
     assert_eq!(code(Some(0), None), Err(ErrorCode::InvalidArgument));

@@ -30,6 +30,7 @@ pub struct Seen {
 ///
 /// ```text
 /// while let Some(node) = walk.next() {
+///     // Its relations are worth reading where `walk.wants_relations(&node)`, each while `walk.may_read()`.
 ///     match read(&node) {
 ///         Some(seen) => walk.seen(&node, seen),
 ///         None => walk.gone(&node),
@@ -39,8 +40,9 @@ pub struct Seen {
 /// ```
 ///
 /// Each node is asked for once, so it ends on a cycle, and takes time by the number of relations that it is told of. It
-/// keeps at most `nodes_max` nodes, and about as many names again as [`Cut::nodes`] counts. The order of the relations of
-/// a node does not matter: the same relations give the same impact.
+/// keeps at most `nodes_max` nodes, and names of at most [`IMPACT_NODES_MAX`] further ones. The order of the relations of a
+/// node does not matter: the same relations give the same impact, and so does a walk that is told of none that it does not
+/// want.
 #[derive(Debug)]
 pub struct Walk {
     limits: ImpactLimits,
@@ -48,8 +50,8 @@ pub struct Walk {
     affected: Vec<Affected>,
     /// Every node of the two.
     known: Known,
-    /// Nodes that were reached when there were enough.
-    left_out: Known,
+    /// How many nodes were reached when there were enough, as far as is known.
+    left_out: u64,
     /// What the node that is told of leads to and that is not known yet, each with the first relation to it.
     ways: BTreeMap<Node, Edge>,
     /// Places in `affected` of decisions that do not hold.
@@ -58,8 +60,12 @@ pub struct Walk {
     asked: usize,
     /// Places of those that were asked for and not told of yet.
     waiting: VecDeque<Source>,
-    /// Nodes at the greatest depth that lead on.
+    /// How many nodes at the greatest depth lead on, as far as is known.
     deep: u64,
+    /// Relations that were read.
+    read: usize,
+    /// Whether one was not, since there were enough.
+    unread: bool,
     stopped: bool,
 }
 
@@ -74,12 +80,14 @@ impl Walk {
             start,
             affected: Vec::new(),
             known,
-            left_out: Known::default(),
+            left_out: 0,
             ways: BTreeMap::new(),
             gone: BTreeSet::new(),
             asked: 0,
             waiting: VecDeque::new(),
             deep: 0,
+            read: 0,
+            unread: false,
             stopped: false,
         }
     }
@@ -100,6 +108,45 @@ impl Walk {
         Some(self.node(source).clone())
     }
 
+    /// Whether it is known that there is more than is told of. Nodes are reached by their depth, so nothing that is reached from
+    /// there on is told of either: no relation makes a difference any more, and of nodes only title and rank do.
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        self.left_out > 0 || self.deep > 0
+    }
+
+    /// Whether it makes a difference to be told of further relations to a node that was asked for. Where there is no more
+    /// room, the first way on tells that something is cut, and nothing behind that is looked at. Where enough relations were
+    /// read, what decisions say themselves is still followed.
+    ///
+    /// # Panics
+    /// As [`Self::seen`].
+    #[must_use]
+    pub fn wants_relations(&self, node: &Node) -> bool {
+        let source = self.awaited(node);
+        !self.unread && !self.is_cut() && (self.has_room(source) || self.ways.is_empty())
+    }
+
+    /// Whether a relation of this kind to a node that was asked for carries a change back to the decision that has it.
+    ///
+    /// # Panics
+    /// As [`Self::seen`].
+    #[must_use]
+    pub fn follows_back(&self, node: &Node, kind: RelationKind) -> bool {
+        carries_back(kind, matches!(self.awaited(node), Source::Start(_)))
+    }
+
+    /// Whether one more relation may be read, which is counted. Where not, no further one is.
+    #[must_use]
+    pub const fn may_read(&mut self) -> bool {
+        if self.read >= self.limits.relations_max {
+            self.unread = true;
+            return false;
+        }
+        self.read += 1;
+        true
+    }
+
     /// Tells some of the relations of a node that was asked for; [`Self::seen`] then tells the rest of them. So a node that
     /// a million decisions depend on need not be held in memory whole.
     ///
@@ -107,6 +154,9 @@ impl Walk {
     /// As [`Self::seen`].
     pub fn part(&mut self, node: &Node, edges: &[Edge]) {
         let source = self.awaited(node);
+        if self.is_cut() {
+            return;
+        }
         let starts = matches!(source, Source::Start(_));
         for edge in edges {
             let to = if carries_on(edge.kind) && edge.from == *node {
@@ -131,14 +181,11 @@ impl Walk {
         self.part(node, &seen.into);
         let source = self.answered(node);
         let ways = core::mem::take(&mut self.ways);
-        let depth = match source {
-            Source::Start(_) => 0,
-            Source::Affected(index) => {
-                let affected = &mut self.affected[index];
-                (affected.title, affected.rank) = (seen.title, seen.rank);
-                affected.depth
-            }
-        };
+        if let Source::Affected(index) = source {
+            let affected = &mut self.affected[index];
+            (affected.title, affected.rank) = (seen.title, seen.rank);
+        }
+        let depth = self.depth(source);
         if depth < self.limits.depth_max {
             self.reach(source, depth + 1, ways);
         } else if !ways.is_empty() {
@@ -168,8 +215,9 @@ impl Walk {
     #[must_use]
     pub fn finish(self) -> Impact {
         let cut = Cut {
-            nodes: self.left_out.len() as u64,
+            nodes: self.left_out,
             depth: self.deep,
+            relations: self.unread,
             time: self.stopped,
         };
         let mut places = Vec::with_capacity(self.affected.len());
@@ -234,6 +282,18 @@ impl Walk {
         }
     }
 
+    fn depth(&self, source: Source) -> u32 {
+        match source {
+            Source::Start(_) => 0,
+            Source::Affected(index) => self.affected[index].depth,
+        }
+    }
+
+    /// Whether there is room for what a node leads to.
+    fn has_room(&self, source: Source) -> bool {
+        self.affected.len() < self.limits.nodes_max && self.depth(source) < self.limits.depth_max
+    }
+
     /// Adds a way to a node. Of several to the same one, the first counts; of too many nodes, the first that fill what room
     /// there is and the count of what is left out.
     fn gather(&mut self, to: &Node, by: &Edge) {
@@ -250,22 +310,23 @@ impl Walk {
         }
     }
 
-    /// Adds what was reached in one step, as much as there is room for.
+    /// Adds what was reached in one step, as much as there is room for. Where there is none, one way alone tells that there
+    /// is more: others need not have been told.
     fn reach(&mut self, from: Source, depth: u32, ways: BTreeMap<Node, Edge>) {
-        for (node, by) in ways {
-            if self.affected.len() < self.limits.nodes_max {
-                self.known.add(&node);
-                self.affected.push(Affected {
-                    node,
-                    depth,
-                    from,
-                    by,
-                    title: None,
-                    rank: None,
-                });
-            } else if self.left_out.len() < IMPACT_NODES_MAX {
-                self.left_out.add(&node);
-            }
+        let room = self.limits.nodes_max.saturating_sub(self.affected.len());
+        let further = ways.len().saturating_sub(room);
+        let further = if room == 0 { further.min(1) } else { further };
+        self.left_out += further as u64;
+        for (node, by) in ways.into_iter().take(room) {
+            self.known.add(&node);
+            self.affected.push(Affected {
+                node,
+                depth,
+                from,
+                by,
+                title: None,
+                rank: None,
+            });
         }
     }
 }
@@ -316,9 +377,5 @@ impl Known {
                 self.others.insert(node.clone())
             }
         }
-    }
-
-    fn len(&self) -> usize {
-        self.decisions.len() + self.others.len()
     }
 }

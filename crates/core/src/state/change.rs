@@ -93,6 +93,8 @@ pub enum Change {
     DecisionClaim {
         /// The key.
         key: String,
+        /// The value; the last one when it does not declare the key any more.
+        value: String,
         /// The decision.
         root: DecisionId,
         /// Its active version; none when it does not declare the key any more.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::{Change, Stamped, State};
 use crate::decision::{DecisionHead, DecisionVersion, Edge};
+use crate::entry::Claim;
 use crate::event::DecisionSaved;
 use crate::id::DecisionId;
 use crate::scope::Scope;
@@ -126,18 +127,22 @@ fn listed(was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change> 
 
 /// What a decision claims: no longer what it did, unless the key is the same.
 fn claimed(was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change> {
-    let key = |head: Option<&DecisionHead>| {
-        let claim = head.and_then(|head| head.claim.as_ref());
-        claim.map(|claim| claim.key.clone())
+    let claim = |head: &DecisionHead, version| {
+        let Claim { key, value } = head.claim.clone()?;
+        Some(Change::DecisionClaim {
+            key,
+            value,
+            root: head.root,
+            version,
+        })
     };
-    let (old, new) = (key(was), key(is));
-    let left = was.zip(old.filter(|old| new.as_ref() != Some(old)));
-    let came = is.zip(new);
-    let left = left.map(|(head, key)| (head.root, key, None));
-    let came = came.map(|(head, key)| (head.root, key, Some(head.version)));
-    let both = left.into_iter().chain(came);
-    both.map(|(root, key, version)| Change::DecisionClaim { key, root, version })
-        .collect()
+    let key = |head: &DecisionHead| head.claim.as_ref().map(|claim| claim.key.clone());
+    let stays = |was: &&DecisionHead| is.is_some_and(|is| key(is) == key(was));
+    let left = was
+        .filter(|was| !stays(was))
+        .and_then(|was| claim(was, None));
+    let came = is.and_then(|is| claim(is, Some(is.version)));
+    left.into_iter().chain(came).collect()
 }
 
 /// The relations that ended, and behind them those that began, each in the order in which they were declared.

@@ -3,9 +3,11 @@
 //! Owns how texts of decisions are handed to a model: marked as data, as what was recalled is. How anchors are is
 //! [`anchor`](super::anchor)'s.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use sillok_core::brief::{self, BriefBudget, Layer};
-use sillok_core::decision::{self, Domain, NewDecision, Node, Phase, Rank};
+use sillok_core::decision::{self, DecisionVersion, Domain, Node, Phase, Rank};
 use sillok_core::error::Error;
 use sillok_core::id::DecisionId;
 use sillok_core::impact::Affected;
@@ -14,8 +16,12 @@ use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use utoipa::ToSchema;
 
+use super::decision::content_in;
 use super::impact::nodes;
-use super::{Actor, BriefAnchor, Claim, Edge, ImpactCut, Relation, schema};
+use super::{Actor, BriefAnchor, Claim, DecisionText, Edge, ImpactCut, Relation, schema};
+
+/// Stands at the end of what is affected where no layer of the brief has its text.
+const NOT_LOADED: &str = "what it says stands in no layer of this brief, and is read by itself";
 
 /// Asks for the decisions that hold for whoever works in a scope.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -30,7 +36,8 @@ pub struct BriefRequest {
     pub domain: Option<String>,
     /// What the work begins with, at most 256: what a change of that affects is told in the structural layer. A decision
     /// among them holds and is seen; one that is withdrawn, not there or not seen is `not_found`. So is evidence that is not
-    /// there or not seen.
+    /// there or not seen. A node is that node alone: what applies to a symbol of a file is not found by naming the file, nor
+    /// the other way about; name both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::Node>)]
     pub at: Vec<String>,
@@ -94,7 +101,9 @@ pub struct Brief {
 pub enum BriefItem {
     /// A decision that holds.
     Decision(Box<BriefDecision>),
-    /// Something that a change of the nodes at hand affects. Its text stands in its own layer.
+    /// Something that a change of the nodes at hand affects: a reference. Where it is a decision that holds for the scope and
+    /// the domain, its text stands in the layer of its own rank. Impact asks for neither, and also looks inside the scope, so
+    /// that it may stand in none: `loaded` says so.
     Structural {
         /// The layer: `structural`.
         #[schema(value_type = schema::Layer)]
@@ -109,11 +118,16 @@ pub enum BriefItem {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<schema::Rank>)]
         rank: Option<Rank>,
+        /// Of a decision: whether its text stands in this brief. Where not, since it is of another domain, lies inside the
+        /// scope or was cut off, `/v1/decision` has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        loaded: Option<bool>,
         /// How many relations lie between it and the nodes at hand.
         depth: u32,
         /// The relations that lead to it, from the nodes at hand on.
         path: Vec<Edge>,
-        /// Its title, the node and the relations that lead to it, wrapped so that a model reads them as data.
+        /// Its title, the node, the relations that lead to it, and that its text is not here where it is not, wrapped so that a
+        /// model reads them as data.
         data_marked_text: String,
     },
     /// An anchor: a hint where to go on reading.
@@ -162,6 +176,27 @@ pub struct BriefDecision {
 }
 
 impl BriefDecision {
+    /// The wire form of a version that holds.
+    fn of(layer: Layer, scope: Scope, rank: Rank, version: DecisionVersion) -> Self {
+        let said = version.text.expect("a version that holds has a text");
+        let said = DecisionText::from(said);
+        Self {
+            layer,
+            scope,
+            root: version.root,
+            version: version.number,
+            rank,
+            data_marked_text: said.marked(""),
+            domain: said.domain,
+            phase: said.phase,
+            title: said.title,
+            claim: said.claim,
+            relations: said.relations,
+            by: version.by.into(),
+            at: version.at,
+        }
+    }
+
     /// What is decided in full, for whoever takes no text for an instruction: the marked text without its marks, the title,
     /// the claim and the relations.
     #[must_use]
@@ -186,6 +221,8 @@ pub struct LayerCut {
 impl Brief {
     /// The wire form of a brief for a scope and a domain.
     pub(crate) fn of(scope: Scope, domain: Domain, brief: brief::Brief) -> Self {
+        let loaded = brief.loaded();
+        let items = brief.items.into_iter();
         let cut = brief.cut.into_iter().map(|cut| LayerCut {
             layer: cut.layer,
             items: cut.items,
@@ -194,7 +231,7 @@ impl Brief {
         Self {
             scope,
             domain,
-            items: brief.items.into_iter().map(Into::into).collect(),
+            items: items.map(|item| BriefItem::of(item, &loaded)).collect(),
             bytes: brief.bytes,
             cut: cut.collect(),
             impact_cut: brief.impact_cut.map(Into::into),
@@ -202,8 +239,9 @@ impl Brief {
     }
 }
 
-impl From<brief::BriefItem> for BriefItem {
-    fn from(item: brief::BriefItem) -> Self {
+impl BriefItem {
+    /// The wire form of an item of a brief in which the texts of `loaded` stand.
+    fn of(item: brief::BriefItem, loaded: &BTreeSet<Node>) -> Self {
         let layer = item.layer();
         match item {
             brief::BriefItem::Decision {
@@ -211,48 +249,21 @@ impl From<brief::BriefItem> for BriefItem {
                 version,
                 rank,
                 ..
-            } => {
-                let said = version.text.expect("a version that holds has a text");
-                let NewDecision {
-                    domain,
-                    phase,
-                    title,
-                    content,
-                    claim,
-                    relations,
-                    ..
-                } = said;
-                let claim = claim.map(Claim::from);
-                let relations = relations
-                    .into_iter()
-                    .map(Relation::from)
-                    .collect::<Vec<_>>();
-                let all = whole((&title, &content), claim.as_ref(), &relations);
-                Self::Decision(Box::new(BriefDecision {
+            } => Self::Decision(Box::new(BriefDecision::of(layer, scope, rank, version))),
+            brief::BriefItem::Structural { affected, path } => {
+                let is_loaded = || loaded.contains(&affected.node);
+                let loaded = affected.node.is_decision().then(is_loaded);
+                Self::Structural {
                     layer,
-                    scope,
-                    root: version.root,
-                    version: version.number,
-                    rank,
-                    domain,
-                    phase,
-                    data_marked_text: mark_as_data(&all),
-                    title,
-                    claim,
-                    relations,
-                    by: version.by.into(),
-                    at: version.at,
-                }))
+                    data_marked_text: mark_as_data(&since(&affected, loaded, &path)),
+                    node: affected.node,
+                    title: affected.title,
+                    rank: affected.rank,
+                    loaded,
+                    depth: affected.depth,
+                    path: path.into_iter().map(Into::into).collect(),
+                }
             }
-            brief::BriefItem::Structural { affected, path } => Self::Structural {
-                layer,
-                data_marked_text: mark_as_data(&since(&affected, &path)),
-                node: affected.node,
-                title: affected.title,
-                rank: affected.rank,
-                depth: affected.depth,
-                path: path.into_iter().map(Into::into).collect(),
-            },
             brief::BriefItem::Anchor {
                 scope,
                 anchor,
@@ -262,61 +273,21 @@ impl From<brief::BriefItem> for BriefItem {
     }
 }
 
-/// All that a decision says, as one text: its title, its content and what it declares.
-pub(super) fn whole(
-    (title, content): (&str, &str),
-    claim: Option<&Claim>,
-    relations: &[Relation],
-) -> String {
-    let declared = declared(claim, relations);
-    format!("{title}\n\n{content}{declared}")
-}
-
-/// The content in a text that was marked as data: without the marks, without what stands `before` it and its title, and
-/// without what is declared behind it.
-pub(super) fn content_in<'a>(
-    marked: &'a str,
-    (before, title): (&str, &str),
-    (claim, relations): (Option<&Claim>, &[Relation]),
-) -> &'a str {
-    let behind_marks = marked.splitn(3, '\n').nth(2);
-    let said = behind_marks.and_then(|rest| rest.rsplit_once('\n'));
-    let said = said.map_or(marked, |(said, _)| said);
-    let declared = declared(claim, relations);
-    let said = said.strip_suffix(&declared).unwrap_or(said);
-    let said = said.strip_prefix(before).unwrap_or(said);
-    if title.is_empty() {
-        return said;
-    }
-    let behind_title = said.strip_prefix(title).unwrap_or(said);
-    behind_title.strip_prefix("\n\n").unwrap_or(behind_title)
-}
-
-/// What a decision declares beside its text, as it stands behind that: the claim and the relations, each on a line.
-fn declared(claim: Option<&Claim>, relations: &[Relation]) -> String {
-    let claim = claim.map(|Claim { key, value }| format!("\nclaims that {key} is {value}"));
-    let relations = relations.iter();
-    let relations = relations.map(|relation| format!("\n{} {}", relation.kind, relation.to));
-    let lines: String = claim.into_iter().chain(relations).collect();
-    if lines.is_empty() {
-        return lines;
-    }
-    format!("\n{lines}")
-}
-
-/// What is affected, and why, as one text.
-fn since(affected: &Affected, path: &[decision::Edge]) -> String {
+/// What is affected, why, and that its text is elsewhere where it is, as one text.
+fn since(affected: &Affected, loaded: Option<bool>, path: &[decision::Edge]) -> String {
     let title = affected.title.iter().cloned();
     let node = format!("{} is affected, since", affected.node);
     let steps = path.iter().map(ToString::to_string);
-    let lines: Vec<String> = title.chain([node]).chain(steps).collect();
+    let elsewhere = (loaded == Some(false)).then(|| NOT_LOADED.to_owned());
+    let lines = title.chain([node]).chain(steps).chain(elsewhere);
+    let lines: Vec<String> = lines.collect();
     lines.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use sillok_core::brief::BriefItem as Item;
-    use sillok_core::decision::{Act, DecisionVersion, RelationKind};
+    use sillok_core::decision::{Act, NewDecision, RelationKind};
     use sillok_core::entry;
     use sillok_core::id::Seq;
     use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
@@ -362,7 +333,7 @@ mod tests {
             },
             rank: Rank::Lock,
         };
-        let BriefItem::Decision(decision) = item.into() else {
+        let BriefItem::Decision(decision) = BriefItem::of(item, &BTreeSet::new()) else {
             panic!("it is a decision")
         };
         *decision

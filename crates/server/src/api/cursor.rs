@@ -3,12 +3,13 @@
 //! Owns the form. A cursor of one sort of listing is refused by another, and one from before a restore by
 //! the restored store.
 
-use sillok_actors::reads::JobPlace;
+use sillok_actors::reads::{DecisionPlace, JobPlace};
 use sillok_core::decision::RelationName;
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId, Seq};
 use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
+use sillok_store::keys::decision_listed::DomainKey;
 
 /// The generation of a store that was never restored, whose cursors do not name it.
 const FIRST_GENERATION: u32 = 1;
@@ -27,7 +28,7 @@ pub enum Cursor {
     /// After this promotion.
     Promotion(JobPlace),
     /// After this decision of a scope.
-    Decision(DecisionId),
+    Decision(DecisionPlace),
     /// After this evidence of a scope.
     Evidence(EvidenceId),
     /// After this anchor of a scope.
@@ -48,7 +49,15 @@ impl Cursor {
             Self::Promotion(place) => {
                 format!("j{:x}-{}", place.slot.number(), place.verification)
             }
-            Self::Decision(root) => format!("d{root}"),
+            Self::Decision(DecisionPlace::Root(root)) => format!("d{root}"),
+            Self::Decision(DecisionPlace::Listed {
+                domain,
+                begun,
+                root,
+            }) => {
+                let domain = hex::encode(domain.as_bytes());
+                format!("l{domain}-{:x}-{root}", begun.get())
+            }
             Self::Evidence(id) => format!("v{id}"),
             Self::Anchor(id) => format!("a{id}"),
             Self::Relation(name) => format!("k{name}"),
@@ -140,11 +149,29 @@ impl Cursor {
     ///
     /// # Errors
     /// `invalid_argument`, `history_changed`.
-    pub fn decision(text: Option<&str>, generation: u32) -> Result<Option<DecisionId>, Error> {
+    pub fn decision(text: Option<&str>, generation: u32) -> Result<Option<DecisionPlace>, Error> {
         let Some(text) = text else { return Ok(None) };
         let place = place_of(text, generation)?;
-        let root = place.strip_prefix('d').ok_or_else(foreign)?;
-        root.parse().map(Some).map_err(|_: Error| foreign())
+        let root_of = |text: &str| -> Result<DecisionId, Error> {
+            text.parse().map_err(|_: Error| foreign())
+        };
+        if let Some(root) = place.strip_prefix('d') {
+            return Ok(Some(DecisionPlace::Root(root_of(root)?)));
+        }
+        let listed = place.strip_prefix('l').ok_or_else(foreign)?;
+        let mut parts = listed.splitn(3, '-');
+        let (Some(domain), Some(begun), Some(root)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return Err(foreign());
+        };
+        let mut bytes = [0; DomainKey::LEN];
+        hex::decode_to_slice(domain, &mut bytes).map_err(|_| foreign())?;
+        let begun = u64::from_str_radix(begun, 16).map_err(|_| foreign())?;
+        Ok(Some(DecisionPlace::Listed {
+            domain: DomainKey::from_bytes(bytes),
+            begun: Seq::new(begun),
+            root: root_of(root)?,
+        }))
     }
 
     /// Reads a cursor over evidence; none stands for the start.
@@ -183,7 +210,7 @@ impl Cursor {
 
 /// The place that a cursor names, if it is of this generation.
 fn place_of(text: &str, generation: u32) -> Result<&str, Error> {
-    if !text.starts_with(['q', 'p', 'e', 'w', 'j', 'd', 'v', 'a', 'k']) {
+    if !text.starts_with(['q', 'p', 'e', 'w', 'j', 'd', 'l', 'v', 'a', 'k']) {
         return Err(foreign());
     }
     let (place, given) = match text.split_once('.') {
@@ -232,10 +259,21 @@ mod tests {
                 assert!(read_job(foreign).is_err(), "{foreign}");
             }
             let root = DecisionId::from_bytes([5; 16]);
-            let decision = Cursor::Decision(root).encode(generation);
+            let of_all = DecisionPlace::Root(root);
+            let of_rank = DecisionPlace::Listed {
+                domain: DomainKey::from_bytes([6; DomainKey::LEN]),
+                begun: Seq::new(700),
+                root,
+            };
+            let decision = Cursor::Decision(of_all).encode(generation);
+            let listed = Cursor::Decision(of_rank).encode(generation);
             let read_root = |text: &str| Cursor::decision(Some(text), generation);
-            assert_eq!(read_root(&decision).unwrap(), Some(root));
-            for foreign in [&path, &line, &seq, &job, "d", "d5"] {
+            assert_eq!(read_root(&decision).unwrap(), Some(of_all));
+            assert_eq!(read_root(&listed).unwrap(), Some(of_rank));
+            let short = format!("l06-1-{root}");
+            for foreign in [
+                &path, &line, &seq, &job, "d", "d5", "l", "l-", "l--", &short,
+            ] {
                 assert!(read_root(foreign).is_err(), "{foreign}");
             }
             assert!(Cursor::entry(Some(&decision), generation).is_err());

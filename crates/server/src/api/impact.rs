@@ -11,6 +11,9 @@ use utoipa::ToSchema;
 
 use super::{Claim, KindName, schema};
 
+/// How many nodes of an impact are told with their whole paths. Of the others, the steps tell it.
+const PATHS_MAX: usize = 1_000;
+
 /// Asks what a change affects, along the relations of decisions alone. It is looked for for at most 50 ms.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +23,8 @@ pub struct ImpactRequest {
     #[schema(value_type = schema::Scope)]
     pub scope: String,
     /// What is changed: 1 to 256. A decision among them holds and is seen; one that is withdrawn, not there or not seen is
-    /// `not_found`. So is evidence that is not there or not seen.
+    /// `not_found`. So is evidence that is not there or not seen. A node is that node alone: what applies to a symbol of a file
+    /// is not found by naming the file, nor the other way about; name both.
     #[schema(value_type = Vec<schema::Node>)]
     pub at: Vec<String>,
     /// At most so many affected nodes; 10,000 when absent, and at most.
@@ -95,18 +99,47 @@ pub struct Affected {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Rank>)]
     pub rank: Option<Rank>,
-    /// The relations that lead to it, from what changes on. Each names the decision that declares it first: a path may go along it
-    /// or against it.
+    /// The node before it on its path. Followed back to the start, that is the whole path.
+    pub from: Reached,
+    /// The relation between the two. It names the decision that declares it first: a path may go along it or against it.
+    pub by: Edge,
+    /// The relations that lead to it, from what changes on, the last of them `by`: of the first 1,000 nodes. Of the others, it
+    /// is absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<Edge>,
 }
 
-/// What limits cut off an impact.
+/// The node that another was reached from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reached {
+    /// One that changes: its place in `start`, from 0.
+    Start(usize),
+    /// One that is affected: its place in `affected`, from 0. It stands before the one that was reached from it.
+    Affected(usize),
+}
+
+impl From<impact::Source> for Reached {
+    fn from(source: impact::Source) -> Self {
+        match source {
+            impact::Source::Start(place) => Self::Start(place),
+            impact::Source::Affected(place) => Self::Affected(place),
+        }
+    }
+}
+
+/// What limits cut off an impact. Once it is known that there is more, nothing is read to count it: the numbers say how many
+/// there are at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ImpactCut {
-    /// Nodes that were reached when there were enough. At 10,000 there may be more.
+    /// Nodes that were reached when there were enough: at least so many. In a brief, those too for which its structural layer
+    /// has no room.
     pub nodes: u64,
-    /// Nodes at the greatest depth from which more is reached.
+    /// Nodes at the greatest depth from which more is reached: at least so many.
     pub depth: u64,
+    /// Whether so many relations were read that no further ones were: 100,000, or 10,000 for what a save or a proposal means.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relations: bool,
     /// Whether time ran out.
     pub time: bool,
 }
@@ -116,6 +149,7 @@ impl From<impact::Cut> for ImpactCut {
         Self {
             nodes: cut.nodes,
             depth: cut.depth,
+            relations: cut.relations,
             time: cut.time,
         }
     }
@@ -134,23 +168,50 @@ pub struct Impact {
     pub cut: Option<ImpactCut>,
 }
 
+impl Impact {
+    /// The relations that lead to the affected node at `place`, from what changes on; none where there is no such node.
+    #[must_use]
+    pub fn path(&self, place: usize) -> Vec<&Edge> {
+        let mut path = Vec::new();
+        let mut at = self.affected.get(place);
+        let mut place = place;
+        while let Some(affected) = at {
+            path.push(&affected.by);
+            at = match affected.from {
+                // Whatever an answer holds, this ends: each step leads to an earlier place.
+                Reached::Affected(before) if before < place => {
+                    place = before;
+                    self.affected.get(before)
+                }
+                Reached::Affected(_) | Reached::Start(_) => None,
+            };
+        }
+        path.reverse();
+        path
+    }
+}
+
 impl From<impact::Impact> for Impact {
     fn from(found: impact::Impact) -> Self {
-        let path = |index| -> Vec<Edge> {
-            let path = found.path(index).into_iter().cloned();
+        // Paths of all of them would say some relations thousands of times.
+        let path = |place: usize| -> Vec<Edge> {
+            if place >= PATHS_MAX {
+                return Vec::new();
+            }
+            let path = found.path(place).into_iter().cloned();
             path.map(Edge::from).collect()
         };
-        let affected = found
-            .affected
-            .iter()
-            .enumerate()
-            .map(|(index, one)| Affected {
-                node: one.node.clone(),
-                depth: one.depth,
-                title: one.title.clone(),
-                rank: one.rank,
-                path: path(index),
-            });
+        let paths: Vec<Vec<Edge>> = (0..found.affected.len()).map(path).collect();
+        let affected = found.affected.into_iter().zip(paths);
+        let affected = affected.map(|(one, path)| Affected {
+            node: one.node,
+            depth: one.depth,
+            title: one.title,
+            rank: one.rank,
+            from: one.from.into(),
+            by: one.by.into(),
+            path,
+        });
         Self {
             affected: affected.collect(),
             cut: found.cut.map(Into::into),
@@ -159,19 +220,22 @@ impl From<impact::Impact> for Impact {
     }
 }
 
-/// A decision of rank `axis` or `lock` that is affected.
+/// A decision of rank `axis` or `lock` that is touched: the one that is changed, withdrawn or restored itself, or one that is
+/// affected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Guard {
     /// The decision.
     #[schema(value_type = schema::Node)]
     pub node: Node,
-    /// Its rank.
+    /// Its rank; of the one that is changed, the rank that it had before.
     #[schema(value_type = schema::Rank)]
     pub rank: Rank,
-    /// What it says, in a line.
+    /// What it says, in a line; of the one that is changed, what it said before.
     pub title: String,
-    /// Its place among what is affected, from 0: its path stands there.
-    pub affected: usize,
+    /// Its place among what is affected, from 0: how it is reached stands there. Absent of the one that is changed, to which no
+    /// path leads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub affected: Option<usize>,
 }
 
 /// An active decision of the scope, or of one above it, that declares the same key with another value.
@@ -197,10 +261,15 @@ pub struct Contradiction {
 pub struct Proposed {
     /// What it affects.
     pub impact: Impact,
-    /// Decisions of rank `axis` or `lock` among that.
+    /// Decisions of rank `axis` or `lock` that it touches: first the one that is changed, where it was one before, also where
+    /// nothing depends on it, then those among what it affects.
     pub guards: Vec<Guard>,
-    /// Decisions that contradict it. They stop nothing.
+    /// Decisions that contradict it, those of the widest scope first, at most 64. They stop nothing.
     pub contradictions: Vec<Contradiction>,
+    /// Whether there may be more of them: there is room for no more, or there are more decisions with that key than are
+    /// looked at (10,000 of each scope). Then that none is told does not mean that there is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub contradictions_cut: bool,
 }
 
 /// What a decision means to others, where that could be told.
@@ -224,7 +293,7 @@ impl From<decision::Proposed> for Proposed {
             title: guard.title,
             affected: guard.path,
         });
-        let contradictions = proposed.contradictions.into_iter();
+        let contradictions = proposed.contradictions.told.into_iter();
         let contradictions = contradictions.map(|other| Contradiction {
             scope: other.scope,
             root: other.root,
@@ -236,6 +305,89 @@ impl From<decision::Proposed> for Proposed {
             impact: proposed.impact.into(),
             guards: guards.collect(),
             contradictions: contradictions.collect(),
+            contradictions_cut: proposed.contradictions.cut,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chain of so many files, each reached from the one before it.
+    fn chain(length: usize) -> impact::Impact {
+        let node = |number: usize| Node::file(&format!("src/{number}.rs")).unwrap();
+        let affected = (0..length).map(|place| impact::Affected {
+            node: node(place + 1),
+            depth: u32::try_from(place + 1).unwrap(),
+            from: match place.checked_sub(1) {
+                None => impact::Source::Start(0),
+                Some(before) => impact::Source::Affected(before),
+            },
+            by: decision::Edge {
+                from: node(place),
+                kind: RelationKind::Constrains,
+                to: node(place + 1),
+            },
+            title: None,
+            rank: None,
+        });
+        impact::Impact {
+            start: vec![node(0)],
+            affected: affected.collect(),
+            cut: None,
+        }
+    }
+
+    #[test]
+    fn each_node_tells_the_step_to_it_and_the_first_ones_the_whole_path() {
+        let found = chain(PATHS_MAX + 1);
+        let told = Impact::from(found.clone());
+        for (place, one) in told.affected.iter().enumerate() {
+            let path: Vec<Edge> = found
+                .path(place)
+                .into_iter()
+                .cloned()
+                .map(Edge::from)
+                .collect();
+            assert_eq!(path.last(), Some(&one.by));
+            assert!(told.path(place).into_iter().eq(&path), "{place}");
+            let written = if place < PATHS_MAX { path } else { Vec::new() };
+            assert_eq!(one.path, written, "{place}");
+        }
+        let json = serde_json::to_value(&told).unwrap();
+        let first = &json["affected"][0];
+        assert_eq!(first["from"], serde_json::json!({ "start": 0 }));
+        let last = &json["affected"][PATHS_MAX];
+        assert_eq!(
+            last["from"],
+            serde_json::json!({ "affected": PATHS_MAX - 1 })
+        );
+        assert_eq!(last.get("path"), None);
+        assert_eq!(serde_json::from_value::<Impact>(json).unwrap(), told);
+    }
+
+    #[test]
+    fn that_more_may_contradict_is_told_and_that_all_is_told_is_not() {
+        for cut in [false, true] {
+            let contradictions = decision::Contradictions {
+                told: Vec::new(),
+                cut,
+            };
+            let means = decision::Proposed::of(None, chain(1), contradictions);
+            let json = serde_json::to_value(Proposed::from(means)).unwrap();
+            let told = json.get("contradictions_cut");
+            assert_eq!(told, cut.then_some(&serde_json::json!(true)));
+        }
+    }
+
+    #[test]
+    fn a_path_through_an_answer_that_leads_in_a_circle_ends() {
+        let mut odd = Impact::from(chain(3));
+        odd.affected[0].from = Reached::Affected(2);
+        assert_eq!(odd.path(2).len(), 3);
+        odd.affected[2].from = Reached::Affected(9);
+        assert_eq!(odd.path(2).len(), 1);
+        assert!(odd.path(3).is_empty());
     }
 }

@@ -129,9 +129,9 @@ named! {
         core::decision::Rank::ALL.iter().map(|rank| rank.as_str()),
     );
     /// Where a decision applies.
-    Domain = text("Where a decision applies: global, which is everywhere, or a name of 1 to 64 of a-z 0-9 . _ -");
+    Domain = text("Where a decision applies: global, which is everywhere, or a name of 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused where it would be stored");
     /// A phase of work.
-    Phase = text("A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -");
+    Phase = text("A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused");
     /// How a decision is related to something.
     RelationKind = text(
         "How a decision is related to something: DEPENDS_ON, CONSTRAINS, VALIDATES or a declared kind by its name, which lead to decisions; APPLIES_TO, to files and symbols; RESTS_ON, to evidence.",

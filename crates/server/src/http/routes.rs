@@ -103,6 +103,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(anchors::drop))
         .routes(routes!(anchors::show))
         .routes(routes!(anchors::follow))
+        .routes(routes!(anchors::search))
         .routes(routes!(impact::impact))
         .routes(routes!(brief::brief))
         .routes(routes!(graph::query))

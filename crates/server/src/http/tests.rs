@@ -9,6 +9,7 @@ mod evidence;
 mod graph;
 mod probes;
 mod requests;
+mod searching;
 mod streams;
 mod vectors;
 

@@ -4,8 +4,10 @@ use sillok_actors::Node;
 use sillok_actors::protocol::Protocol;
 use sillok_actors::reads::{BriefQuery, EvidenceText, Followed, FollowedItem, Viewer};
 use sillok_core::anchor::Anchor;
+use sillok_core::anchor::search::{AnchorHit, AnchorQuery};
 use sillok_core::brief::{BriefBudget, BriefItem};
-use sillok_core::decision::{Edge, Proposal, Proposed};
+use sillok_core::decision::{Domain, Edge, Proposal, Proposed};
+use sillok_core::id::DecisionId;
 use sillok_core::impact::{Affected, Impact, ImpactLimits};
 use sillok_core::limits::BRIEF_BYTES_MAX;
 use sillok_core::principal::{Actor, Principal, PrincipalId, PrincipalKind};
@@ -14,7 +16,8 @@ use sillok_core::{Error, ErrorCode};
 
 use crate::store::SimStore;
 use crate::workload::deciding::{
-    Against, Asked, Asker, Excerpt, Goal, Guarded, Holding, Line, Means, Pointer, Reached, Told,
+    Against, Asked, Asker, Excerpt, Goal, Guarded, Hit, Holding, Line, Means, Pointer, Reached,
+    Told,
 };
 
 /// What a node answers.
@@ -38,6 +41,7 @@ pub(super) async fn tell<P: Protocol>(
             Ok(Told::Brief {
                 lines: brief.items.into_iter().map(line).collect(),
                 cut: brief.cut,
+                beyond: brief.impact_cut.map_or(0, |cut| cut.nodes),
             })
         }
         Asked::Impact { by, start } => {
@@ -61,16 +65,7 @@ pub(super) async fn tell<P: Protocol>(
             root,
             after,
             limit,
-        } => {
-            let reader = node.reader();
-            let page = reader.decision_history(&scope, root, after, limit).await?;
-            let versions = page.map_or_else(Vec::new, |page| page.items);
-            let said = versions.into_iter().map(|version| {
-                let content = version.text.map(|text| text.content);
-                (version.number, content)
-            });
-            Ok(Told::History(said.collect()))
-        }
+        } => history(node, (&scope, root), after, limit).await,
         Asked::Text {
             scope, id, part, ..
         } => {
@@ -82,7 +77,46 @@ pub(super) async fn tell<P: Protocol>(
             let followed = node.reader().follow(&viewer, &scope, id).await?;
             Ok(Told::Followed(followed.map(|told| originals(scope, told))))
         }
+        Asked::Search {
+            by,
+            domain,
+            words,
+            hits_max,
+        } => searched(node, &viewer(by), &domain, (&words, hits_max)).await,
     }
+}
+
+/// What the versions of a decision say.
+async fn history<P: Protocol>(
+    node: &Node<SimStore, P>,
+    (scope, root): (&Scope, DecisionId),
+    after: Option<u64>,
+    limit: usize,
+) -> Result<Told, Error> {
+    let reader = node.reader();
+    let page = reader.decision_history(scope, root, after, limit).await?;
+    let versions = page.map_or_else(Vec::new, |page| page.items);
+    let said = versions.into_iter().map(|version| {
+        let content = version.text.map(|text| text.content);
+        (version.number, content)
+    });
+    Ok(Told::History(said.collect()))
+}
+
+/// What is found behind anchors.
+async fn searched<P: Protocol>(
+    node: &Node<SimStore, P>,
+    viewer: &Viewer,
+    domain: &Domain,
+    (words, hits_max): (&[String], usize),
+) -> Result<Told, Error> {
+    let query = AnchorQuery::of(&words.join(" "), Some(hits_max))?;
+    let reader = node.reader();
+    let found = reader.search_anchors(viewer, domain, query).await?;
+    Ok(Told::Found {
+        hits: found.hits.into_iter().map(hit).collect(),
+        is_cut: !found.cut.is_nothing(),
+    })
 }
 
 /// What evidence says, or that there is no such part of it; all else that is wrong is so for now.
@@ -129,6 +163,19 @@ fn originals(scope: Scope, followed: Followed) -> (Pointer, Vec<Goal>) {
     });
     let goals = goals.collect();
     (pointer(scope, followed.anchor), goals)
+}
+
+fn hit(hit: AnchorHit) -> Hit {
+    Hit {
+        anchor: (hit.scope, hit.anchor),
+        others: hit.others,
+        lead: hit.lead,
+        version: hit.version,
+        bytes: hit.bytes,
+        from: hit.from,
+        len: hit.excerpt.len() as u64,
+        said: *blake3::hash(hit.excerpt.as_bytes()).as_bytes(),
+    }
 }
 
 fn pointer(scope: Scope, anchor: Anchor) -> Pointer {
@@ -181,7 +228,8 @@ fn means_of(proposed: Result<Proposed, Error>) -> Result<Told, Error> {
         rank: guard.rank,
         title: guard.title,
     });
-    let against = proposed.contradictions.into_iter().map(|one| Against {
+    let is_against_cut = proposed.contradictions.cut;
+    let against = proposed.contradictions.told.into_iter().map(|one| Against {
         scope: one.scope,
         root: one.root,
         rank: one.rank,
@@ -193,6 +241,7 @@ fn means_of(proposed: Result<Proposed, Error>) -> Result<Told, Error> {
         is_cut: proposed.impact.cut.is_some(),
         guards: guards.collect(),
         against: against.collect(),
+        is_against_cut,
     }))
 }
 

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use sillok_core::scope::{Scope, ScopePrefix};
 
 pub(crate) use self::asked::{
-    Against, Asked, Asker, Excerpt, Goal, Guarded, Heard, Holding, Line, Means, Pointer, Reached,
-    Told,
+    Against, Asked, Asker, Excerpt, Goal, Guarded, Heard, Hit, Holding, Line, Means, Pointer,
+    Reached, Told,
 };
 pub use self::keeping::Keeping;
 use self::saving::Saved;
@@ -48,8 +48,10 @@ const PLACES: [&str; 4] = [
 ];
 /// Keys that decisions declare.
 const KEYS: [&str; 2] = ["request.deadline", "request.retries"];
-/// Writers that change one decision at the same time.
+/// Writers that change one decision at the same time, where that is drawn.
 const WRITERS: (u8, u8) = (2, 6);
+/// The most of them, which a plan names that nobody has drawn.
+const WRITERS_MAX: u8 = 50;
 /// Decisions of a ring.
 const RING: (u8, u8) = (2, 4);
 /// Versions of a history that are asked for at once, at most.
@@ -298,7 +300,7 @@ impl Workload for Deciding {
             | Action::Restore {
                 asks: Some(asks), ..
             } => within("asks", *asks, (0, LEVELS - 1)),
-            Action::Rush { writers, .. } => within("writers", *writers, WRITERS),
+            Action::Rush { writers, .. } => within("writers", *writers, (WRITERS.0, WRITERS_MAX)),
             Action::Ring { size, .. } => within("size", *size, RING),
             Action::History { limit, .. } => within("limit", *limit, (1, VERSIONS_MAX)),
             Action::Brief { items, width, .. } => {

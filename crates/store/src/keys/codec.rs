@@ -4,8 +4,8 @@
 
 use std::ops::RangeInclusive;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sillok_core::decision::RelationName;
 use sillok_core::slot::Slot;
 use xxhash_rust::xxh3::xxh3_64;
@@ -101,6 +101,22 @@ pub(super) fn decode_fields<T: DeserializeOwned>(
             key,
             format!("{} bytes too many", rest.len()),
         )),
+        Err(error) => Err(corrupt(
+            family,
+            key,
+            format!("the value does not decode: {error}"),
+        )),
+    }
+}
+
+/// Reads the first fields in postcard, and leaves those behind them.
+pub(super) fn decode_front<'a, T: Deserialize<'a>>(
+    family: Family,
+    key: &[u8],
+    fields: &'a [u8],
+) -> Result<T, Error> {
+    match postcard::take_from_bytes(fields) {
+        Ok((value, _)) => Ok(value),
         Err(error) => Err(corrupt(
             family,
             key,

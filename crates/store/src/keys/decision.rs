@@ -6,7 +6,8 @@
 //!
 //! A chain that was withdrawn keeps its head, which says so.
 
-use sillok_core::decision::DecisionHead;
+use serde::Deserialize;
+use sillok_core::decision::{DecisionHead, Rank};
 use sillok_core::id::DecisionId;
 
 use super::{Family, ScopeKey, codec};
@@ -74,4 +75,44 @@ pub fn encode(value: &DecisionHead) -> Vec<u8> {
 /// `Corrupt`.
 pub fn decode(key: &[u8], value: &[u8]) -> Result<DecisionHead, Error> {
     codec::decode(FAMILY, FORMAT, key, value)
+}
+
+/// What a decision is called and how strong it is: what of a head is read for each of thousands, of which nothing else is
+/// told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// Whether the decision applies.
+    pub active: bool,
+    /// How strong it is.
+    pub rank: Rank,
+    /// What was decided, in a line.
+    pub title: String,
+}
+
+/// The fields of a head up to its title, in its order.
+#[derive(Deserialize)]
+struct Front<'a>(
+    DecisionId,
+    u64,
+    bool,
+    Rank,
+    #[serde(borrow)] &'a str,
+    #[serde(borrow)] Option<&'a str>,
+    #[serde(borrow)] &'a str,
+);
+
+/// The summary of the head stored under `key`. What stands behind its title is not decoded: most of a head is what it is
+/// related to.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn decode_summary(key: &[u8], value: &[u8]) -> Result<Summary, Error> {
+    let fields = codec::open(FAMILY, FORMAT, key, value)?;
+    let Front(_root, _version, active, rank, _domain, _phase, title) =
+        codec::decode_front(FAMILY, key, fields)?;
+    Ok(Summary {
+        active,
+        rank,
+        title: title.to_owned(),
+    })
 }

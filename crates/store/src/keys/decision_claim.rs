@@ -2,9 +2,10 @@
 //!
 //! | key | value | mutability |
 //! |---|---|---|
-//! | `C`, [`ScopeKey`] (16), [`ClaimKey`] (16), [`DecisionId`] (16) | number of the active version | rewritten with every change, cleared when the chain is withdrawn or declares the key no longer |
+//! | `C`, [`ScopeKey`] (16), [`ClaimKey`] (16), [`DecisionId`] (16) | [`Declared`] | rewritten with every change, cleared when the chain is withdrawn or declares the key no longer |
 //!
-//! Must not know what they declare of it: the head says the key and the value in full.
+//! Format 1 is the number of the version alone. Nothing writes it any more; a row in it stays until its chain changes. Must
+//! not know what they declare of it: the head says the key and the value in full.
 
 use sillok_core::id::DecisionId;
 
@@ -12,7 +13,10 @@ use super::{Family, ScopeKey, codec};
 use crate::{Error, KeyRange};
 
 const FAMILY: Family = Family::DecisionClaim;
-const FORMAT: u8 = 1;
+/// The number of the active version alone.
+const WITHOUT_VALUE: u8 = 1;
+/// Behind that, what stands for the value.
+const WHOLE: u8 = 2;
 
 /// The key of a claim inside a key: the first 16 bytes of its BLAKE3 hash, so that keys have one
 /// length.
@@ -33,6 +37,42 @@ impl ClaimKey {
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0
+    }
+}
+
+/// A declared value inside a row: the first 16 bytes of its BLAKE3 hash, by which values are told apart without reading a
+/// head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ValueHash([u8; Self::LEN]);
+
+impl ValueHash {
+    /// Bytes of a value inside a row.
+    pub const LEN: usize = 16;
+
+    /// What stands for a claim's `value` in rows.
+    #[must_use]
+    pub fn of(value: &str) -> Self {
+        Self(codec::short_hash(value))
+    }
+}
+
+/// What is declared, as far as the row says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Declared {
+    /// The number of the active version.
+    pub version: u64,
+    /// What stands for the value; none in a row of format 1.
+    pub value: Option<ValueHash>,
+}
+
+impl Declared {
+    /// That version `version` declares `value`.
+    #[must_use]
+    pub fn of(version: u64, value: &str) -> Self {
+        Self {
+            version,
+            value: Some(ValueHash::of(value)),
+        }
     }
 }
 
@@ -77,14 +117,32 @@ pub fn range_of_claim(scope: &ScopeKey, claim: ClaimKey) -> KeyRange {
 
 /// The stored form of `value`.
 #[must_use]
-pub fn encode(value: &u64) -> Vec<u8> {
-    codec::encode(FORMAT, value)
+pub fn encode(value: &Declared) -> Vec<u8> {
+    match value.value {
+        Some(ValueHash(hash)) => codec::encode(WHOLE, &(value.version, hash)),
+        None => codec::encode(WITHOUT_VALUE, &value.version),
+    }
 }
 
 /// The value stored under `key`.
 ///
 /// # Errors
 /// `Corrupt`.
-pub fn decode(key: &[u8], value: &[u8]) -> Result<u64, Error> {
-    codec::decode(FAMILY, FORMAT, key, value)
+pub fn decode(key: &[u8], value: &[u8]) -> Result<Declared, Error> {
+    match codec::open_any(FAMILY, WITHOUT_VALUE..=WHOLE, key, value)? {
+        (WITHOUT_VALUE, fields) => {
+            let version = codec::decode_fields(FAMILY, key, fields)?;
+            Ok(Declared {
+                version,
+                value: None,
+            })
+        }
+        (_, fields) => {
+            let (version, hash) = codec::decode_fields(FAMILY, key, fields)?;
+            Ok(Declared {
+                version,
+                value: Some(ValueHash(hash)),
+            })
+        }
+    }
 }

@@ -131,6 +131,30 @@ pub fn range_after(
     }
 }
 
+/// The active chains of one rank of a scope, domain by domain: those behind one of them, all of them
+/// behind none.
+#[must_use]
+pub fn range_of_rank(
+    scope: &ScopeKey,
+    rank: Rank,
+    after: Option<(DomainKey, Seq, DecisionId)>,
+) -> KeyRange {
+    let all = KeyRange::prefix(&codec::build(FAMILY, &[scope.as_bytes(), &[rank as u8]]));
+    match after {
+        None => all,
+        Some((domain, begun, root)) => KeyRange {
+            begin: successor(&key(&Key {
+                scope: *scope,
+                rank,
+                domain,
+                begun,
+                root,
+            })),
+            ..all
+        },
+    }
+}
+
 /// The stored form of `value`.
 #[must_use]
 pub fn encode(value: &u64) -> Vec<u8> {

@@ -296,7 +296,7 @@ family_tests! {
         parsed: keys::decision_claim::Key {
             scope: p.scope_key(), claim: p.claim_key(), root: p.root()
         },
-        value: p.number;
+        value: keys::decision_claim::Declared { version: p.number, value: None };
     related, Related, p,
         key: keys::related::key(&p.related()),
         parsed: p.related(),
@@ -388,6 +388,30 @@ fn the_second_form_of_heads_never_changes() {
     compare_golden("head_2.txt", &key, &keys::head::encode(&head));
 }
 
+proptest! {
+    #[test]
+    fn a_claim_that_says_its_value_is_of_format_2(p in parts()) {
+        let declared = keys::decision_claim::Declared::of(p.number, &p.text);
+        let key = keys::decision_claim::key(&p.scope_key(), p.claim_key(), p.root());
+        let value = keys::decision_claim::encode(&declared);
+        prop_assert_eq!(value[0], 2);
+        prop_assert_eq!(keys::decision_claim::decode(&key, &value).unwrap(), declared);
+        let other = keys::decision_claim::Declared::of(p.number, &format!("{} ", p.text));
+        prop_assert_ne!(declared.value, other.value);
+    }
+}
+
+#[test]
+fn the_second_form_of_claims_never_changes() {
+    let p = golden();
+    let declared = keys::decision_claim::Declared::of(p.number, &p.text);
+    compare_golden(
+        "decision_claim_2.txt",
+        &keys::decision_claim::key(&p.scope_key(), p.claim_key(), p.root()),
+        &keys::decision_claim::encode(&declared),
+    );
+}
+
 #[test]
 fn letters_are_fixed_and_unique() {
     let letters: String = Family::ALL
@@ -409,7 +433,8 @@ fn every_family_has_a_golden_file_and_no_other_is_left() {
         .collect();
     let name = |family: &Family| format!("{}.txt", family.as_str().replace(' ', "_"));
     let mut expected: Vec<String> = Family::ALL.iter().map(name).collect();
-    expected.extend(["head_2", "related_declared", "run_2"].map(|name| format!("{name}.txt")));
+    let more = ["decision_claim_2", "head_2", "related_declared", "run_2"];
+    expected.extend(more.map(|name| format!("{name}.txt")));
     found.sort();
     expected.sort();
     assert_eq!(found, expected);

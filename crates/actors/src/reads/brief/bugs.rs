@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use sillok_core::Error;
-use sillok_core::brief::{Brief, BriefBudget, BriefItem, Cutter, Layer, Step};
+use sillok_core::brief::{Brief, BriefBudget, BriefItem, Cutter, Layer, Step, structural_max};
 use sillok_core::decision::{DecisionHead, Rank};
 use sillok_core::id::{DecisionId, Seq};
 use sillok_store::Txn;
@@ -61,9 +61,21 @@ pub(super) fn by_time(loaded: Brief, budget: BriefBudget) -> Result<Brief, Error
         BriefItem::Decision { version, .. } => (1, Some(Reverse((version.at, version.seq)))),
         BriefItem::Anchor { .. } => (2, None),
     });
+    let is_structural = |item: &&BriefItem| item.layer() == Layer::Structural;
+    let references = items.iter().filter(is_structural).map(BriefItem::bytes);
+    let all = references.clone().count();
+    let taken = structural_max(budget, references).min(all);
+    items.drain(taken..all);
+    let mut impact_cut = loaded.impact_cut;
+    if taken < all {
+        impact_cut.get_or_insert_default().nodes += (all - taken) as u64;
+    }
     let mut cutter = Cutter::new(budget);
     for item in items {
         cutter.take(item)?;
     }
-    Ok(cutter.finish())
+    Ok(Brief {
+        impact_cut,
+        ..cutter.finish()
+    })
 }

@@ -6,12 +6,12 @@ use sillok_core::decision::{Act, Domain, Node, Rank, RelationKind};
 use sillok_core::event::Body;
 use sillok_core::id::{DecisionId, Seq};
 use sillok_core::invariants::Invariant;
-use sillok_store::keys::decision_claim::ClaimKey;
+use sillok_store::keys::decision_claim::{self, ClaimKey, Declared};
 use sillok_store::keys::decision_listed::DomainKey;
 use sillok_store::keys::related::{KindKey, NodeKey, ScopePath};
 use sillok_store::keys::{self, Family, decision_listed, related};
 
-use super::{WORLD, changed, difference_of, events_of, keys_of};
+use super::{WORLD, audit_of, changed, difference_of, events_of, keys_of};
 use crate::rows::Place;
 use crate::tests::harness::{PROJECT, scope};
 use crate::tests::world::Pairs;
@@ -49,7 +49,7 @@ pub(super) fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
             value_of(Family::DecisionListed),
         ),
         (
-            keys::decision_claim::key(&place.key, claim, root),
+            decision_claim::key(&place.key, claim, root),
             value_of(Family::DecisionClaim),
         ),
         (related::key(&related), value_of(Family::Related)),
@@ -83,6 +83,33 @@ fn a_second_active_version_is_found() {
     let found = difference_of(&changed(|pairs| drop(pairs.insert(second.clone(), value))));
     assert_eq!(found.family, Family::DecisionListed.as_str());
     assert_eq!(found.key, Some(hex::encode(&second)));
+}
+
+#[test]
+fn a_claim_in_the_former_format_is_what_its_event_leads_to_and_with_another_version_it_is_not() {
+    let claims = keys_of(Family::DecisionClaim);
+    assert!(claims.len() > 1);
+    let said = |key: &Vec<u8>| decision_claim::decode(key, &WORLD[key]).unwrap();
+    let former = |version| {
+        let value = None;
+        decision_claim::encode(&Declared { version, value })
+    };
+    let all = changed(|pairs| {
+        for key in &claims {
+            pairs.insert(key.clone(), former(said(key).version));
+        }
+    });
+    let report = audit_of(&all);
+    assert!(report.is_ok(), "{report:?}");
+    assert_eq!(report.rows, audit_of(&WORLD).rows);
+    let key = &claims[0];
+    let version = said(key).version;
+    let another = Declared::of(version, "another value");
+    for wrong in [former(version + 1), decision_claim::encode(&another)] {
+        let found = difference_of(&changed(|pairs| drop(pairs.insert(key.clone(), wrong))));
+        assert_eq!(found.family, Family::DecisionClaim.as_str());
+        assert_eq!(found.key, Some(hex::encode(key)));
+    }
 }
 
 /// The world, in which the last restore of a decision says something else than the version that it names: in its event, and

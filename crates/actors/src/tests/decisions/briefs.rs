@@ -165,6 +165,53 @@ async fn the_structural_layer_points_to_what_is_affected_and_its_texts_stay_in_t
 }
 
 #[tokio::test]
+async fn a_reference_to_what_no_layer_loads_is_told_apart_from_one_whose_text_is_there() {
+    let mut stage = Stage::set().await;
+    let applies = |text| relates(RelationKind::AppliesTo, file("src/api.rs"), text);
+    for number in 0..7 {
+        let title = format!("axis {number}");
+        stage.begin(ORG, says(Rank::Axis, &title)).await;
+    }
+    let here = applies(says(Rank::Lock, "here"));
+    let here = stage.begin(PROJECT, here).await;
+    let elsewhere = applies(of_domain("ui", says(Rank::Lock, "of another domain")));
+    let elsewhere = stage.begin(PROJECT, elsewhere).await;
+    let inside = applies(says(Rank::Lock, "inside"));
+    let inside = stage.begin(TASK, inside).await;
+    let query = |domain: &str, items_max| BriefQuery {
+        at: vec![file("src/api.rs")],
+        budget: BriefBudget {
+            items_max,
+            ..BriefBudget::default()
+        },
+        ..about(domain)
+    };
+    let names = [
+        at(PROJECT, here),
+        at(PROJECT, elsewhere),
+        at(TASK, inside),
+        file("src/other.rs"),
+    ];
+    let loaded = |brief: &Brief| {
+        let loaded = brief.loaded();
+        names.each_ref().map(|node| loaded.contains(node))
+    };
+    for (path, domain, items_max, expected) in [
+        (PROJECT, "global", 100, [true, false, false, false]),
+        (PROJECT, "ui", 100, [true, true, false, false]),
+        (TASK, "ui", 100, [true, true, true, false]),
+        // There is no room for the last text.
+        (TASK, "ui", 12, [true, false, true, false]),
+    ] {
+        let brief = stage.brief(path, query(domain, items_max)).await;
+        let is_structural = |item: &&BriefItem| item.layer() == Layer::Structural;
+        let references = brief.items.iter().filter(is_structural).count();
+        assert_eq!(references, 3, "{path} {domain} {items_max}");
+        assert_eq!(loaded(&brief), expected, "{path} {domain} {items_max}");
+    }
+}
+
+#[tokio::test]
 async fn a_budget_cuts_whole_items_from_the_end_and_says_what_it_cut() {
     let mut stage = Stage::set().await;
     let ranks = [Rank::Axis, Rank::Lock, Rank::Normal];

@@ -1,6 +1,7 @@
 //! What a change reaches, as whoever asks sees it.
 
 use sillok_core::ErrorCode;
+use sillok_core::brief::{BriefBudget, BriefItem, Layer};
 use sillok_core::command::Submission;
 use sillok_core::decision::{Node as Place, Rank, RelationKind};
 use sillok_core::id::DecisionId;
@@ -9,7 +10,7 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::ScopePrefix;
 use sillok_store::keys::Family;
 
-use super::stage::{Stage, affected, at, file, relates, save, says, viewer, withdraw};
+use super::stage::{Stage, affected, at, file, relates, save, says, titles, viewer, withdraw};
 use crate::reads::{BriefQuery, Viewer};
 use crate::tests::harness::{PROJECT, TASK, principal, scope, store, submission};
 use crate::tests::world::{ORG, OTHER_PROJECT, WORKTREE};
@@ -296,6 +297,98 @@ async fn time_that_runs_out_where_nothing_leads_on_is_told() {
         assert_eq!(found.affected.len(), 0);
         assert_eq!(found.cut.is_some_and(|cut| cut.time), is_late);
     }
+}
+
+#[tokio::test]
+async fn relations_are_read_up_to_a_limit_and_none_where_there_is_no_room_for_what_they_lead_to() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let hub = stage.begin(PROJECT, says(Rank::Axis, "hub")).await;
+    let kind = RelationKind::DependsOn;
+    for number in 0..20 {
+        let title = format!("number {number}");
+        let around = stage.related(PROJECT, &title, kind, at(PROJECT, hub)).await;
+        for behind in 0..10 {
+            let title = format!("behind {number} {behind}");
+            stage.related(TASK, &title, kind, at(PROJECT, around)).await;
+        }
+    }
+    let few = |relations_max| ImpactLimits {
+        relations_max,
+        ..ImpactLimits::default()
+    };
+    let asked = async |limits: ImpactLimits| {
+        let before = store.rows_read(Family::Related);
+        let (viewer, start) = (viewer(PROJECT), vec![at(PROJECT, hub)]);
+        let found = stage.node.impact(&viewer, start, limits, None).await;
+        (found.unwrap(), store.rows_read(Family::Related) - before)
+    };
+    let (whole, read) = asked(few(220)).await;
+    assert_eq!((whole.affected.len(), whole.cut, read), (220, None, 220));
+    // What is there once so many are read is told, with what each is, and that it is not all.
+    for (relations_max, told) in [(0, 0), (5, 5), (20, 20), (25, 25), (219, 219)] {
+        let (found, _) = asked(few(relations_max)).await;
+        assert_eq!(found.affected.len(), told);
+        assert!(found.affected.iter().all(|one| one.title.is_some()));
+        let cut = found.cut.unwrap();
+        assert!(cut.relations && !cut.time && cut.nodes == 0, "{cut:?}");
+        assert_eq!(asked(few(relations_max)).await.0, found, "the same again");
+    }
+    // Of those that there is room for, one leads on: that tells all that is to be told.
+    let narrow = ImpactLimits::of(Some(20), None).unwrap();
+    let shallow = ImpactLimits::of(None, Some(1)).unwrap();
+    for limits in [narrow, shallow] {
+        let (found, read) = asked(limits).await;
+        assert_eq!((found.affected.len(), read), (20, 30));
+        assert!(found.affected.iter().all(|one| one.title.is_some()));
+        let cut = found.cut.unwrap();
+        assert_eq!((cut.nodes + cut.depth, cut.relations), (1, false));
+    }
+}
+
+#[tokio::test]
+async fn relations_that_carry_nothing_back_lead_nowhere_however_many_there_are() {
+    let mut stage = Stage::set().await;
+    let hub = stage.begin(PROJECT, says(Rank::Axis, "hub")).await;
+    for number in 0..30 {
+        let kind = [RelationKind::Constrains, RelationKind::Validates][number % 2];
+        let title = format!("number {number}");
+        stage.related(TASK, &title, kind, at(PROJECT, hub)).await;
+    }
+    let kind = RelationKind::DependsOn;
+    stage.related(TASK, "rests", kind, at(PROJECT, hub)).await;
+    let found = stage.impact(PROJECT, at(PROJECT, hub)).await;
+    assert_eq!(
+        (affected(&found), found.cut),
+        (vec!["rests".to_owned()], None)
+    );
+}
+
+#[tokio::test]
+async fn however_much_depends_on_what_is_at_hand_a_brief_still_loads_every_axis_and_lock() {
+    let mut stage = Stage::set().await;
+    let axis = stage.begin(PROJECT, says(Rank::Axis, "hub")).await;
+    stage.begin(PROJECT, says(Rank::Lock, "lock")).await;
+    let kind = RelationKind::DependsOn;
+    for number in 0..20 {
+        let title = format!("number {number}");
+        stage
+            .related(PROJECT, &title, kind, at(PROJECT, axis))
+            .await;
+    }
+    let budget = BriefBudget::of(Some(12), None).unwrap();
+    let query = BriefQuery {
+        at: vec![at(PROJECT, axis)],
+        budget,
+        ..BriefQuery::default()
+    };
+    let brief = stage.brief(PROJECT, query).await;
+    let is_structural = |item: &&BriefItem| item.layer() == Layer::Structural;
+    assert_eq!(brief.items.iter().filter(is_structural).count(), 3);
+    assert_eq!(titles(&brief)[..2], ["hub", "lock"]);
+    assert_eq!(brief.impact_cut.map(|cut| cut.nodes), Some(17));
+    let left_out = brief.cut.iter().map(|cut| (cut.layer, cut.items));
+    assert_eq!(left_out.collect::<Vec<_>>(), [(Layer::Normal, 13)]);
 }
 
 /// Another organisation.

@@ -143,8 +143,8 @@ fn shape(pairs: &Pairs) -> Shape {
                 version.to_string()
             }
             Family::DecisionClaim => {
-                let version = keys::decision_claim::decode(key, value).unwrap();
-                version.to_string()
+                let declared = keys::decision_claim::decode(key, value).unwrap();
+                format!("{declared:?}")
             }
             Family::Related => keys::related::decode(key, value).unwrap().to_string(),
             Family::Evidence => {

@@ -7,10 +7,12 @@ use sillok_core::decision::Rank;
 use sillok_core::entry::Claim;
 use sillok_core::id::DecisionId;
 use sillok_core::limits::PAGE_ROWS_MAX;
+use sillok_store::keys::{self, ScopeKey};
+use sillok_store::{Store, Txn};
 
 use super::stage::{Stage, claims, of_domain, says, withdraw};
-use crate::reads::{DecisionFilter, Reader};
-use crate::tests::harness::{PROJECT, TASK, TestStore, scope};
+use crate::reads::{DecisionFilter, DecisionPlace, Reader};
+use crate::tests::harness::{PROJECT, TASK, TestStore, scope, store};
 use crate::tests::world::{ORG, OTHER_PROJECT};
 
 async fn listed(reader: &Reader<TestStore>, filter: &DecisionFilter, limit: usize) -> Vec<String> {
@@ -84,6 +86,60 @@ async fn decisions_of_a_scope_are_listed_in_pages_and_by_what_they_are() {
 }
 
 #[tokio::test]
+async fn a_list_of_one_rank_reads_no_decision_of_another_and_none_that_was_withdrawn() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let mut others = Vec::new();
+    for number in 0..3 {
+        let title = format!("normal {number}");
+        others.push(stage.begin(PROJECT, says(Rank::Normal, &title)).await);
+    }
+    let gone = stage.begin(PROJECT, says(Rank::Lock, "gone")).await;
+    stage.person(PROJECT, withdraw(gone, 1)).await.unwrap();
+    others.push(gone);
+    for (number, domain) in ["global", "ui", "shop", "global"].into_iter().enumerate() {
+        let text = says(Rank::Lock, &format!("lock {number}"));
+        stage.begin(PROJECT, of_domain(domain, text)).await;
+    }
+    let here = scope(PROJECT);
+    let mut txn = store.begin().await.unwrap();
+    for root in others {
+        // Whoever reads it is refused.
+        txn.set(keys::decision::key(&ScopeKey::of(&here), root), vec![255]);
+    }
+    txn.commit().await.unwrap();
+    let reader = stage.node.reader();
+    let locks = DecisionFilter {
+        rank: Some(Rank::Lock),
+        ..DecisionFilter::default()
+    };
+    let of_global = DecisionFilter {
+        domain: Some("global".parse().unwrap()),
+        ..locks.clone()
+    };
+    for limit in [1, 2, 3, 4, 100] {
+        let all = ["lock 0", "lock 1", "lock 2", "lock 3"];
+        assert_eq!(listed(reader, &locks, limit).await, all);
+        let found = listed(reader, &of_global, limit).await;
+        assert_eq!(found, ["lock 0", "lock 3"]);
+    }
+    // A place in one listing is none in the other.
+    let every = DecisionFilter::default();
+    let place = reader.decisions(&here, &locks, None, 1).await.unwrap();
+    let place = place.next.unwrap();
+    assert!(matches!(place, DecisionPlace::Listed { .. }));
+    let root = DecisionPlace::Root(gone);
+    let of_ui = DecisionFilter {
+        domain: Some("ui".parse().unwrap()),
+        ..locks.clone()
+    };
+    for (filter, after) in [(&every, place), (&locks, root), (&of_ui, place)] {
+        let refused = reader.decisions(&here, filter, Some(after), 1).await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::InvalidArgument);
+    }
+}
+
+#[tokio::test]
 async fn the_history_of_a_decision_comes_in_pages_from_its_beginning() {
     let mut stage = Stage::set().await;
     let root = stage.begin(PROJECT, says(Rank::Normal, "version 1")).await;
@@ -146,7 +202,9 @@ async fn what_declares_the_same_key_with_another_value_in_sight_contradicts_a_cl
         let here = scope(PROJECT);
         let found = reader.contradictions(&here, &claim, besides).await;
         let found = found.unwrap();
-        let told = found.into_iter().map(|one| (one.scope, one.root, one.rank));
+        assert!(!found.cut);
+        let told = found.told.into_iter();
+        let told = told.map(|one| (one.scope, one.root, one.rank));
         told.collect::<Vec<_>>()
     };
     let (above, here) = (

@@ -7,7 +7,9 @@ use sillok_core::limits::{MEANING_NODES_MAX, RELATIONS_MAX};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::{Error, ErrorCode};
 
-use super::stage::{Stage, affected, at, claims, file, relates, save, says, viewer, withdraw};
+use super::stage::{
+    Stage, affected, at, claims, file, relates, restore, save, says, viewer, withdraw,
+};
 use crate::tests::harness::{PROJECT, TASK, principal, scope, store};
 use crate::tests::world::{ORG, WORKTREE, pairs_of};
 
@@ -29,16 +31,22 @@ impl Stage {
     }
 }
 
-/// The guarded decisions that are touched, by title, each with the path that leads to it.
+/// The guarded decisions that are touched, by title, each with the length of the path that leads to it: the decision that is
+/// changed has none.
 fn guards(proposed: &Proposed) -> Vec<(&str, usize)> {
     let guards = proposed.guards.iter();
     let shown = guards.map(|guard| {
-        let affected = &proposed.impact.affected[guard.path];
+        let title = guard.title.as_str();
+        let Some(place) = guard.path else {
+            assert_eq!(proposed.impact.start, std::slice::from_ref(&guard.node));
+            return (title, 0);
+        };
+        let affected = &proposed.impact.affected[place];
         assert_eq!(
             (&affected.node, affected.rank),
             (&guard.node, Some(guard.rank))
         );
-        (guard.title.as_str(), proposed.impact.path(guard.path).len())
+        (title, proposed.impact.path(place).len())
     });
     shown.collect()
 }
@@ -68,6 +76,7 @@ async fn a_proposal_tells_what_it_would_reach_and_contradict_and_leaves_nothing_
     assert_eq!(guards(&proposed), touched);
     let contradicts: Vec<DecisionId> = proposed
         .contradictions
+        .told
         .iter()
         .map(|other| other.root)
         .collect();
@@ -138,6 +147,49 @@ async fn a_change_that_lets_go_of_something_tells_of_it_as_the_proposal_did() {
     assert_eq!(means.unwrap(), proposed);
     let means = stage.node.meaning(&viewer(PROJECT), root, 3).await;
     assert!(means.unwrap().impact.affected.is_empty());
+}
+
+#[tokio::test]
+async fn whoever_changes_weakens_withdraws_or_restores_an_axis_or_lock_is_told_of_it_first() {
+    for rank in [Rank::Axis, Rank::Lock] {
+        let mut stage = Stage::set().await;
+        let root = stage.begin(PROJECT, says(rank, "as it was")).await;
+        let rests = says(Rank::Lock, "rests on it");
+        let rests = relates(RelationKind::DependsOn, at(PROJECT, root), rests);
+        stage.begin(PROJECT, rests).await;
+        let told = async |stage: &Stage, version| {
+            let means = stage.node.meaning(&viewer(PROJECT), root, version).await;
+            let means = means.unwrap();
+            let own = means.guards.first().map(|guard| guard.rank);
+            let guards = guards(&means).into_iter();
+            let titles = guards.map(|(title, steps)| (title.to_owned(), steps));
+            (own, titles.collect::<Vec<_>>())
+        };
+        let with_it = |title: &str| {
+            let all = [(title.to_owned(), 0), ("rests on it".to_owned(), 1)];
+            (Some(rank), all.to_vec())
+        };
+        let alone = (Some(Rank::Lock), vec![("rests on it".to_owned(), 1)]);
+        assert_eq!(told(&stage, 1).await, alone, "it was nothing before");
+        // It is changed, withdrawn, and restored.
+        stage.change(PROJECT, (root, 1), says(rank, "anew")).await;
+        stage.person(PROJECT, withdraw(root, 2)).await.unwrap();
+        stage.person(PROJECT, restore(root, 3, 1)).await.unwrap();
+        // It is weakened, and changed once more.
+        let weak = || says(Rank::Normal, "weak");
+        let (human, change) = (PrincipalKind::Human, Some((root, 4)));
+        let proposed = stage.proposed(human, PROJECT, change, weak()).await;
+        let proposed = proposed.unwrap();
+        assert_eq!(guards(&proposed)[0], ("as it was", 0));
+        assert_eq!(proposed.guards[0].rank, rank);
+        stage.change(PROJECT, (root, 4), weak()).await;
+        stage.change(PROJECT, (root, 5), weak()).await;
+        assert_eq!(told(&stage, 2).await, with_it("as it was"));
+        assert_eq!(told(&stage, 3).await, with_it("anew"));
+        assert_eq!(told(&stage, 4).await, with_it("anew"));
+        assert_eq!(told(&stage, 5).await, with_it("as it was"));
+        assert_eq!(told(&stage, 6).await, alone, "it was weak before");
+    }
 }
 
 #[tokio::test]
@@ -237,8 +289,10 @@ async fn what_could_not_be_saved_is_not_proposed() {
         (agent, WORKTREE, Some((lock, 1))),
         (agent, PROJECT, None),
     ] {
-        let proposed = stage.proposed(who, path, change, weak()).await;
-        assert!(proposed.unwrap().impact.affected.is_empty(), "{path}");
+        let proposed = stage.proposed(who, path, change, weak()).await.unwrap();
+        assert!(proposed.impact.affected.is_empty(), "{path}");
+        // Nothing depends on the axis or the lock. To weaken them touches them all the same.
+        assert_eq!(proposed.guards.len(), usize::from(change.is_some()));
     }
     assert_eq!(stage.node.metrics().commands, before);
 }

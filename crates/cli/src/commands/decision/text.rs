@@ -50,18 +50,23 @@ pub fn means(style: Style, means: &Proposed) -> String {
     let mut names = diagram::names(impact);
     names.extend(impact.start.iter().map(|it| (it, "it".to_owned())));
     for guard in &means.guards {
-        let path = impact.affected.get(guard.affected);
-        let path = path.map(|affected| affected.path.as_slice());
+        let why = match guard.affected {
+            None => "it changes that itself".to_owned(),
+            Some(place) => diagram::in_words(impact.path(place), &names),
+        };
         lines.push(format!(
-            "{} {} {}: {}",
+            "{} {} {}: {why}",
             style.bad("it touches the"),
             guard.rank,
             diagram::quoted(&guard.title),
-            diagram::in_words(path.unwrap_or_default(), &names)
         ));
     }
     let contradictions = means.contradictions.iter();
     lines.extend(contradictions.map(|other| contradiction(style, other)));
+    if means.contradictions_cut {
+        let more = "others may contradict it that are not listed: too many declare that key";
+        lines.push(style.bad(more));
+    }
     lines.join("\n")
 }
 

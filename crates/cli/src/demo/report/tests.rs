@@ -9,7 +9,8 @@ use sillok_core::promotion::{self, Disposition as CoreDisposition};
 use sillok_core::time::Timestamp;
 use sillok_server::api::{
     Actor, Affected, Anchor, Binding, BriefDecision, BriefItem, Citation, Claim, Contradiction,
-    Edge, EvidenceHead, FollowedEvidence, Gate, Guard, Impact, Meaning, PromotionState, Score,
+    Edge, EvidenceHead, FollowedEvidence, Gate, Guard, Impact, Meaning, PromotionState, Reached,
+    Score,
 };
 
 use super::*;
@@ -215,6 +216,8 @@ fn reached(by: Edge) -> Affected {
         depth: 1,
         title: Some(LOCKED.to_owned()),
         rank: Some(Rank::Lock),
+        from: Reached::Start(0),
+        by: by.clone(),
         path: vec![by],
     }
 }
@@ -239,6 +242,7 @@ fn saved() -> DecisionReport {
                 },
                 guards: Vec::new(),
                 contradictions: Vec::new(),
+                contradictions_cut: false,
             }),
             seq: Seq::new(9),
             time,
@@ -258,6 +262,7 @@ fn loaded() -> BriefReport {
         node: reached.node,
         title: reached.title,
         rank: reached.rank,
+        loaded: Some(true),
         depth: reached.depth,
         path: reached.path,
         data_marked_text: String::new(),
@@ -367,7 +372,7 @@ fn stop() -> StopReport {
                 node: decision("", 4),
                 rank: Rank::Lock,
                 title: LOCKED.to_owned(),
-                affected: 0,
+                affected: Some(0),
             }],
             contradictions: vec![Contradiction {
                 scope: scope(""),
@@ -379,6 +384,7 @@ fn stop() -> StopReport {
                     value: "counts".to_owned(),
                 },
             }],
+            contradictions_cut: false,
         },
     }
 }

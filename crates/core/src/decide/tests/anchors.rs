@@ -151,6 +151,22 @@ fn anchors_of_one_command_are_events_in_its_order_and_each_has_an_id() {
 }
 
 #[test]
+fn an_anchor_whose_domain_holds_a_secret_is_refused_by_its_number() {
+    // In two parts, so that no file of the project holds a whole key.
+    let secret = ["gh", "p_ab3de6gh9jk2mn5pq8st1vw4yz7ab3de6gh9"].concat();
+    let mut world = World::new(PROJECT);
+    let [axum, _] = begun(&mut world);
+    let to = std::slice::from_ref(&axum);
+    let held = NewAnchor {
+        domain: secret.parse().unwrap(),
+        ..new("where it leads", to)
+    };
+    let why = refused(&mut world, &[new("a", to), held]);
+    assert_eq!(why.code, ErrorCode::InvalidArgument);
+    assert_eq!(why.message, "the domain of anchor 2 holds a secret");
+}
+
+#[test]
 fn what_a_command_earlier_in_the_batch_made_can_be_pointed_to() {
     let mut world = World::new(PROJECT);
     world.in_batch = true;

@@ -453,6 +453,44 @@ fn secrets_are_masked_before_anything_is_stored() {
 }
 
 #[test]
+fn a_domain_or_phase_that_holds_a_secret_is_refused_and_not_told() {
+    // In two parts, so that no file of the project holds a whole key.
+    let secret = ["gh", "p_ab3de6gh9jk2mn5pq8st1vw4yz7ab3de6gh9"].concat();
+    let mut world = World::new(PROJECT);
+    let human = PrincipalKind::Human;
+    let root = begun(&mut world, human, normal("x"));
+    let in_domain = NewDecision {
+        domain: secret.parse().unwrap(),
+        ..normal("x")
+    };
+    let in_phase = NewDecision {
+        phase: Some(secret.parse().unwrap()),
+        ..normal("x")
+    };
+    for (what, said) in [("domain", in_domain), ("phase", in_phase)] {
+        for command in [begin(said.clone()), change(root, 1, said.clone())] {
+            let refused = world.give(human, command).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::InvalidArgument);
+            assert_eq!(refused.message, format!("the {what} holds a secret"));
+        }
+        // Nor is one said again that was saved before such names were refused.
+        let withdrawn = begun(&mut world, human, normal("x"));
+        world.give(human, deactivate(withdrawn, 1)).unwrap();
+        let stored = world.decision_versions.get_mut(&(withdrawn, 1)).unwrap();
+        stored.text = Some(said);
+        let refused = world.give(human, restore(withdrawn, 2, 1)).unwrap_err();
+        assert_eq!(refused.message, format!("the {what} holds a secret"));
+    }
+    // What only speaks of secrets is a name like any other.
+    let plain = NewDecision {
+        domain: "secrets".parse().unwrap(),
+        phase: Some("rotate-api-keys".parse().unwrap()),
+        ..normal("y")
+    };
+    begun(&mut world, human, plain);
+}
+
+#[test]
 fn no_decision_is_saved_while_older_nodes_would_not_read_it() {
     let mut world = World::new(PROJECT);
     let human = PrincipalKind::Human;

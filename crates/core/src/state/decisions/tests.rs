@@ -9,6 +9,7 @@ use crate::principal::{Actor, PrincipalId, PrincipalKind};
 use crate::time::Timestamp;
 
 const ROOT: DecisionId = DecisionId::from_bytes([1; 16]);
+const VALUE: &str = "v";
 
 fn state() -> State {
     State::new(&Scope::parse("org/a").unwrap(), None, None)
@@ -30,7 +31,7 @@ fn text(rank: Rank, domain: &str, key: Option<&str>, files: &[&str]) -> NewDecis
         content: "c".into(),
         claim: key.map(|key| Claim {
             key: key.into(),
-            value: "v".into(),
+            value: VALUE.into(),
         }),
         relations: files.iter().map(|path| file(path)).collect(),
     }
@@ -84,6 +85,7 @@ fn listed(rank: Rank, domain: &str, version: Option<u64>) -> Change {
 fn claim(key: &str, version: Option<u64>) -> Change {
     Change::DecisionClaim {
         key: key.into(),
+        value: VALUE.into(),
         root: ROOT,
         version,
     }

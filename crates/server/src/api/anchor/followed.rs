@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sillok_actors::reads;
-use sillok_core::decision::{Domain, NewDecision, Node, Phase, Rank};
+use sillok_core::decision::{Domain, Node, Phase, Rank};
 use sillok_core::id::DecisionId;
 use sillok_core::recall::mark_as_data;
 use sillok_core::scope::Scope;
@@ -10,8 +10,8 @@ use sillok_core::time::Timestamp;
 use utoipa::ToSchema;
 
 use super::Anchor;
-use crate::api::brief::{content_in, whole};
-use crate::api::{Actor, Claim, EvidenceHead, Relation, schema};
+use crate::api::decision::content_in;
+use crate::api::{Actor, Claim, DecisionText, EvidenceHead, Relation, schema};
 
 /// What stands before the text of a decision that holds no longer.
 const WITHDRAWN: &str = "This was withdrawn, and holds no longer. It said last:\n\n";
@@ -87,31 +87,20 @@ impl FollowedDecision {
     fn of(scope: Scope, view: reads::DecisionView) -> Self {
         let reads::DecisionView { head, version } = view;
         let said = version.text.expect("the version of a view has a text");
-        let NewDecision {
-            rank,
-            domain,
-            phase,
-            title,
-            content,
-            claim,
-            relations,
-        } = said;
-        let claim = claim.map(Claim::from);
-        let relations: Vec<Relation> = relations.into_iter().map(Into::into).collect();
-        let all = whole((&title, &content), claim.as_ref(), &relations);
+        let said = DecisionText::from(said);
         let before = if head.active { "" } else { WITHDRAWN };
         Self {
             scope,
             root: head.root,
             version: version.number,
             active: head.active,
-            rank,
-            domain,
-            phase,
-            data_marked_text: mark_as_data(&format!("{before}{all}")),
-            title,
-            claim,
-            relations,
+            data_marked_text: said.marked(before),
+            rank: said.rank,
+            domain: said.domain,
+            phase: said.phase,
+            title: said.title,
+            claim: said.claim,
+            relations: said.relations,
             by: version.by.into(),
             at: version.at,
         }
@@ -188,7 +177,7 @@ impl Followed {
 
 #[cfg(test)]
 mod tests {
-    use sillok_core::decision::{Act, DecisionHead, DecisionVersion};
+    use sillok_core::decision::{Act, DecisionHead, DecisionVersion, NewDecision};
     use sillok_core::entry;
     use sillok_core::id::{EvidenceId, Seq};
     use sillok_core::principal::{self, PrincipalId, PrincipalKind};

@@ -195,7 +195,7 @@ impl BriefAnchor {
 }
 
 /// What an anchor leads to, as a line of text.
-fn pointing(lead: &Lead) -> String {
+pub(super) fn pointing(lead: &Lead) -> String {
     let Lead {
         to,
         title,

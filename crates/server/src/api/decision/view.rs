@@ -1,6 +1,7 @@
 //! Reading decisions: heads, what they say, and their versions.
 
 use serde::{Deserialize, Serialize};
+use sillok_actors::reads;
 use sillok_core::decision::{self, Act, Domain, NewDecision, Phase, Rank};
 use sillok_core::id::{DecisionId, Seq};
 use sillok_core::scope::Scope;
@@ -10,14 +11,16 @@ use utoipa::{IntoParams, ToSchema};
 use super::Relation;
 use crate::api::{Actor, Claim, schema};
 
-/// Asks for the decisions of one scope, by their roots.
+/// Asks for the decisions of one scope: by their roots, or, where a rank is named and those withdrawn are not asked for, by
+/// their domains and by when they were begun.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DecisionsQuery {
     /// The scope. What lies above or inside it is not listed.
     pub scope: String,
-    /// Of this rank alone: `policy`, `axis`, `lock` or `normal`.
+    /// Of this rank alone: `policy`, `axis`, `lock` or `normal`. No decision of another rank is looked at then, unless those
+    /// that were withdrawn are asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<String>,
     /// Of this domain alone, which is `global` or a name.
@@ -221,4 +224,14 @@ pub struct DecisionView {
     pub head: DecisionHead,
     /// Its active version; the last one that said something, where it was withdrawn.
     pub version: DecisionVersion,
+}
+
+impl DecisionView {
+    /// The wire form of a decision that `scope` holds.
+    pub(crate) fn of(scope: &Scope, view: reads::DecisionView) -> Self {
+        Self {
+            head: DecisionHead::of(scope, view.head),
+            version: view.version.into(),
+        }
+    }
 }

@@ -4,15 +4,16 @@ use axum::Json;
 use axum::extract::State;
 use sillok_actors::reads::{AnchorFilter, Viewer};
 use sillok_core::id::AnchorId;
+use sillok_core::permission::authorize_read;
 use sillok_core::scope::Scope;
 
 use super::{PAGE_ROWS, SAVES_NORMAL, authorize_sight, not_found};
 use crate::api::{
-    AddAnchors, Anchor, AnchorDropped, AnchorQuery, AnchorView, AnchorsAdded, AnchorsQuery, Cursor,
-    DropAnchor, Followed, Page,
+    AddAnchors, Anchor, AnchorDropped, AnchorQuery, AnchorView, AnchorsAdded, AnchorsAsked,
+    AnchorsFound, AnchorsQuery, Cursor, DropAnchor, Followed, Page, SearchAnchors,
 };
 use crate::http::command::Reply;
-use crate::http::extract::{Read, Write};
+use crate::http::extract::{Ask, Read, Write};
 use crate::http::{App, Refusal};
 
 /// Add anchors: hints where to go on reading, all or none. They stand last in a brief, and only point.
@@ -89,4 +90,29 @@ pub(super) async fn follow(State(app): State<App>, read: Read<AnchorQuery>) -> R
     let found = app.reader().follow(&viewer, &scope, id).await?;
     let followed = found.ok_or_else(|| not_found("such anchor"))?;
     Ok(Json(Followed::of(&scope, followed)))
+}
+
+/// Search behind anchors: in the originals that those of a brief lead to, by words. No brief waits for it, and it changes the
+/// place of nothing. The same state gives the same answer.
+#[utoipa::path(post, path = "/v1/anchors/search", tag = "anchors", operation_id = "search_anchors",
+    request_body = SearchAnchors,
+    responses((status = 200, description = "What is found, the best first.", body = AnchorsFound)),
+    extensions(("x-sillok-access" = json!(["read"]))))]
+pub(super) async fn search(State(app): State<App>, ask: Ask<SearchAnchors>) -> Reply<AnchorsFound> {
+    let AnchorsAsked {
+        scope,
+        domain,
+        query,
+    } = ask.body.parse()?;
+    let principal = &ask.session.principal;
+    authorize_read(principal, &scope)?;
+    // Held until the search is over, or nobody waits for it any more.
+    let _turn = app.search_turn(&scope)?;
+    let viewer = Viewer {
+        scope,
+        prefix: principal.prefix.clone(),
+    };
+    let reader = app.reader();
+    let found = reader.search_anchors(&viewer, &domain, query).await?;
+    Ok(Json(AnchorsFound::of(viewer.scope, domain, found)))
 }

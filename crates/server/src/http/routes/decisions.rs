@@ -116,7 +116,7 @@ pub(super) async fn list(
         items: items.map(|head| DecisionHead::of(&scope, head)).collect(),
         next: page
             .next
-            .map(|root| Cursor::Decision(root).encode(generation)),
+            .map(|place| Cursor::Decision(place).encode(generation)),
     }))
 }
 
@@ -130,10 +130,7 @@ pub(super) async fn show(State(app): State<App>, read: Read<DecisionQuery>) -> R
     let root: DecisionId = read.query.root.parse()?;
     let found = app.reader().decision(&scope, root).await?;
     let view = found.ok_or_else(|| not_found("such decision"))?;
-    Ok(Json(DecisionView {
-        head: DecisionHead::of(&scope, view.head),
-        version: view.version.into(),
-    }))
+    Ok(Json(DecisionView::of(&scope, view)))
 }
 
 /// List the versions of a decision, the first one first. Each stays as it was saved.

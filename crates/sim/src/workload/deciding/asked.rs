@@ -74,6 +74,14 @@ pub(crate) enum Asked {
     },
     /// What an anchor of the scope points to, from the originals.
     Followed { by: Asker, id: AnchorId },
+    /// What the anchors lead to that a brief for the scope and a domain tells of, as far as it has one of these words.
+    Search {
+        by: Asker,
+        domain: Domain,
+        words: Vec<String>,
+        /// At most so many.
+        hits_max: usize,
+    },
 }
 
 /// For people: what is asked, and where.
@@ -92,6 +100,9 @@ impl fmt::Display for Asked {
             Self::History { scope, root, .. } => write!(f, "history of {root} in {scope}"),
             Self::Text { scope, id, .. } => write!(f, "text of evidence {id} in {scope}"),
             Self::Followed { by, id } => write!(f, "what anchor {id} points to in {by}"),
+            Self::Search { by, words, .. } => {
+                write!(f, "search for {words:?} behind anchors in {by}")
+            }
         }
     }
 }
@@ -106,7 +117,12 @@ impl fmt::Display for Asker {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Told {
     /// The items of a brief, and what its budget cut off.
-    Brief { lines: Vec<Line>, cut: Vec<Cut> },
+    Brief {
+        lines: Vec<Line>,
+        cut: Vec<Cut>,
+        /// How many nodes that are reached there was no room for in the layer of references.
+        beyond: u64,
+    },
     /// What is affected, and whether a limit cut anything off.
     Impact { reached: Vec<Reached>, is_cut: bool },
     /// The numbers of versions, and what they say; nothing of one that withdrew the decision.
@@ -117,6 +133,8 @@ pub(crate) enum Told {
     Text(Option<Excerpt>),
     /// The anchor, and what it points to, in its order; nothing where there is none.
     Followed(Option<(Pointer, Vec<Goal>)>),
+    /// What is found behind anchors, and whether a bound cut anything off.
+    Found { hits: Vec<Hit>, is_cut: bool },
     /// That it is refused, and why.
     Refused(ErrorCode),
 }
@@ -128,17 +146,19 @@ pub(crate) struct Means {
     pub(crate) reached: Vec<Reached>,
     /// Whether a limit cut anything of that off.
     pub(crate) is_cut: bool,
-    /// What it touches of that and should not without being told.
+    /// What it touches and should not without being told: itself, and of what it reaches.
     pub(crate) guards: Vec<Guarded>,
     /// What speaks against it.
     pub(crate) against: Vec<Against>,
+    /// Whether there may be more of that.
+    pub(crate) is_against_cut: bool,
 }
 
-/// A decision that is guarded, among what is reached.
+/// A decision that is guarded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Guarded {
-    /// Its place there.
-    pub(crate) place: usize,
+    /// Its place among what is reached; none of the one that is changed.
+    pub(crate) place: Option<usize>,
     pub(crate) node: Node,
     pub(crate) rank: Rank,
     pub(crate) title: String,
@@ -199,6 +219,26 @@ pub(crate) enum Goal {
     },
     /// Something that is not there.
     Gone(Node),
+}
+
+/// Something that is found behind an anchor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Hit {
+    /// The anchor that is named, and its scope.
+    pub(crate) anchor: (Scope, AnchorId),
+    /// How many others lead there.
+    pub(crate) others: u64,
+    pub(crate) lead: Lead,
+    /// The version whose text it is, of a decision.
+    pub(crate) version: Option<u64>,
+    /// Bytes of the whole text.
+    pub(crate) bytes: u64,
+    /// Where the excerpt begins.
+    pub(crate) from: u64,
+    /// How many bytes it has.
+    pub(crate) len: u64,
+    /// The hash of what it says.
+    pub(crate) said: [u8; 32],
 }
 
 /// A part of evidence, or all of it.

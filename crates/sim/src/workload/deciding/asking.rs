@@ -6,14 +6,17 @@
 use futures::future::join;
 use sillok_core::anchor::Standing;
 use sillok_core::decision::{Node, Rank, RelationKind};
-use sillok_core::limits::BRIEF_ITEMS_MAX;
+use sillok_core::limits::{ANCHOR_SEARCH_HITS_MAX, BRIEF_ITEMS_MAX, CHUNK_BYTES};
 use sillok_core::scope::Scope;
 
-use super::asked::{Asked, Asker, Goal, HEARD, Heard, Line, Reached, Told};
+use super::asked::{Asked, Asker, Goal, HEARD, Heard, Hit, Line, Means, Reached, Told};
 use super::board::{Board, KnownAnchor, KnownEvidence, domain, place};
 use super::saving::Saved;
 use super::{AtHand, Home, Says, saving};
 use crate::agent::Agent;
+
+/// Hits that are asked for where few are wanted.
+const FEW: usize = 2;
 
 /// The nodes at hand: a decision and evidence that are seen from a scope, a file or symbol, some of them or none.
 pub(super) fn at_hand(agent: &Agent, scope: &Scope, at: AtHand) -> Vec<Node> {
@@ -90,9 +93,10 @@ fn note(agent: &mut Agent, heard: &Heard, was_changed: bool) {
 /// What an answer shows.
 fn seen_by(heard: &Heard, was_changed: bool) -> Vec<&'static str> {
     let shows = match &heard.told {
-        Told::Brief { lines, cut } => vec![
+        Told::Brief { lines, cut, beyond } => vec![
             ("brief during a change", was_changed),
             ("brief cut to its budget", !cut.is_empty()),
+            ("brief without room for every reference", *beyond > 0),
             ("anchor in a brief", has_anchor(lines)),
             ("withdrawn decision told by an anchor", has_withdrawn(lines)),
         ],
@@ -101,7 +105,8 @@ fn seen_by(heard: &Heard, was_changed: bool) -> Vec<&'static str> {
                 "contradiction of a decision told",
                 !means.against.is_empty(),
             ),
-            ("guarded decision reached", !means.guards.is_empty()),
+            ("guarded decision reached", touches(means, false)),
+            ("guarded decision changed", touches(means, true)),
         ],
         Told::Refused(_) => match &heard.asked {
             Asked::Text { .. } => vec![("part behind the end of evidence refused", true)],
@@ -122,10 +127,26 @@ fn seen_by(heard: &Heard, was_changed: bool) -> Vec<&'static str> {
             let is_evidence = |goal: &Goal| matches!(goal, Goal::Evidence { .. });
             vec![("anchor followed to evidence", goals.iter().any(is_evidence))]
         }
+        Told::Found { hits, .. } => {
+            let is_large = |hit: &Hit| hit.bytes > CHUNK_BYTES as u64 && hit.from > 0;
+            vec![
+                ("original found behind an anchor", !hits.is_empty()),
+                (
+                    "passage of evidence in chunks found",
+                    hits.iter().any(is_large),
+                ),
+            ]
+        }
         Told::History(_) => Vec::new(),
     };
     let shown = shows.into_iter().filter(|(_, is_shown)| *is_shown);
     shown.map(|(seen, _)| seen).collect()
+}
+
+/// Whether something guarded is touched: the decision that is changed itself, or one that is reached.
+fn touches(means: &Means, itself: bool) -> bool {
+    let mut guards = means.guards.iter();
+    guards.any(|guard| guard.place.is_none() == itself)
 }
 
 fn has_anchor(lines: &[Line]) -> bool {
@@ -235,6 +256,23 @@ pub(super) async fn followed(agent: &mut Agent, known: &KnownAnchor, width: u8) 
     let asked = Asked::Followed {
         by: home_of(&known.scope).asker(width),
         id: known.id,
+    };
+    ask(agent, asked).await;
+}
+
+/// Asks for what has one of these words behind the anchors that a brief for a domain tells of.
+pub(super) async fn search(
+    agent: &mut Agent,
+    by: Asker,
+    number: u8,
+    words: Vec<String>,
+    few: bool,
+) {
+    let asked = Asked::Search {
+        by,
+        domain: domain(number),
+        words,
+        hits_max: if few { FEW } else { ANCHOR_SEARCH_HITS_MAX },
     };
     ask(agent, asked).await;
 }

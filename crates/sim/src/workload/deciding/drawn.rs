@@ -16,36 +16,36 @@ use crate::workload::Draw;
 /// An action.
 pub(super) fn action(draw: &mut Draw<'_>) -> Action {
     match draw.byte(100) {
-        0..=20 => Action::Begin {
+        0..=22 => Action::Begin {
             home: home(draw),
             says: says(draw, 0),
             asks: asks(draw),
         },
-        21..=35 => Action::Change {
+        23..=37 => Action::Change {
             which: which(draw),
             says: says(draw, 400),
             asks: asks(draw),
         },
-        36..=38 => Action::Rush {
+        38..=40 => Action::Rush {
             which: which(draw),
             writers: WRITERS.0 + draw.byte((WRITERS.1 - WRITERS.0 + 1).into()),
         },
-        39..=43 => Action::Withdraw {
+        41..=45 => Action::Withdraw {
             which: which(draw),
             asks: asks(draw),
         },
-        44..=48 => Action::Restore {
+        46..=50 => Action::Restore {
             which: draw.byte(64),
             text: draw.byte(8),
             asks: asks(draw),
         },
-        49..=51 => declare(draw),
-        52..=57 => Action::Ring {
+        51..=53 => declare(draw),
+        54..=59 => Action::Ring {
             home: home(draw),
             size: RING.0 + draw.byte((RING.1 - RING.0 + 1).into()),
             kind: draw.byte(3),
         },
-        58..=73 => brief(draw),
+        60..=73 => brief(draw),
         74..=78 => Action::Impact {
             home: home(draw),
             at: AtHand {
@@ -83,7 +83,7 @@ fn declare(draw: &mut Draw<'_>) -> Action {
 }
 
 fn keeping(draw: &mut Draw<'_>) -> Keeping {
-    match draw.byte(12) {
+    match draw.byte(13) {
         0..=3 => Keeping::Save {
             home: home(draw),
             chunks: maybe(draw, 350, CHUNKS_MAX.into()).map_or(0, |chunks| chunks + 1),
@@ -107,8 +107,16 @@ fn keeping(draw: &mut Draw<'_>) -> Keeping {
                 part: draw.stream.permille(600).then_some(part),
             }
         }
-        _ => Keeping::Follow {
+        11 => Keeping::Follow {
             which: draw.byte(64),
+            width: width(draw),
+        },
+        _ => Keeping::Search {
+            home: home(draw),
+            domain: draw.byte(DOMAINS.len()),
+            word: draw.byte(64),
+            number: maybe(draw, 500, 64),
+            few: draw.stream.permille(300),
             width: width(draw),
         },
     }

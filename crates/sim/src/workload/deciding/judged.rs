@@ -3,6 +3,7 @@
 //! Owns the comparison of an answer with one point of what was committed. What is right there, `naive` says; which points
 //! come into question, `view` does; what the rows must say, `stored`.
 
+mod found;
 mod kept;
 mod left;
 mod means;
@@ -16,12 +17,13 @@ use sillok_core::id::DecisionId;
 use sillok_core::limits::{IMPACT_DEPTH_MAX, IMPACT_NODES_MAX};
 use sillok_core::scope::Scope;
 
+use self::found::wrong_found;
 use self::kept::{wrong_anchor, wrong_followed, wrong_text};
 use self::means::{wrong_meaning, wrong_proposal};
 use super::Deciding;
 use super::asked::{Asked, Asker, HEARD, Heard, Holding, Line, Reached, Told};
 use super::keeping::{self, KEPT};
-use super::naive::{Loaded, Look, carries};
+use super::naive::{self, Loaded, Look, carries};
 use super::saving::SAVED;
 use super::sent::{self, unsent};
 use super::stored::kept::StoredKept;
@@ -106,6 +108,7 @@ const fn invariant(asked: &Asked) -> &'static str {
         Asked::History { .. } => "a history tells every version",
         Asked::Text { .. } => "evidence is read as it was handed over",
         Asked::Followed { .. } => "an anchor leads to the originals",
+        Asked::Search { .. } => "a search finds what anchors lead to",
     }
 }
 
@@ -119,8 +122,8 @@ fn wrong(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
                 at,
                 items_max,
             },
-            Told::Brief { lines, cut },
-        ) => wrong_brief(view, (by, domain, at), *items_max, (lines, cut)),
+            Told::Brief { lines, cut, beyond },
+        ) => wrong_brief(view, (by, domain, at), *items_max, (lines, cut, *beyond)),
         (Asked::Impact { by, start }, Told::Impact { reached, is_cut }) => {
             let told = (reached.as_slice(), *is_cut);
             wrong_impact(view, (Look::by(by), start), IMPACT_NODES_MAX, told)
@@ -150,6 +153,18 @@ fn wrong(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
             told,
         ) => wrong_text(view, (scope, *id), original, *part, told),
         (Asked::Followed { by, id }, told) => wrong_followed(view, (&by.scope, *id), told),
+        (
+            Asked::Search {
+                by,
+                domain,
+                words,
+                hits_max,
+            },
+            Told::Found { hits, is_cut },
+        ) => {
+            let asked = (words.as_slice(), *hits_max);
+            wrong_found(view, (&by.scope, domain), asked, (hits, *is_cut))
+        }
         _ => Some("it is the answer to something else".to_owned()),
     }
 }
@@ -166,15 +181,22 @@ fn wrong_brief(
     view: &View<'_>,
     (by, domain, at): (&Asker, &Domain, &[Node]),
     items_max: usize,
-    (lines, cut): (&[Line], &[Cut]),
+    (lines, cut, beyond): (&[Line], &[Cut], u64),
 ) -> Option<String> {
     let loaded = view.loaded(&by.scope, domain);
     let reached = view.reached(Look::by(by), at);
     let policies = loaded.iter().take_while(|one| one.layer == Layer::Policy);
     let policies = policies.count();
-    let structural = policies..policies + reached.len();
+    let referred = naive::referred(reached.len(), items_max);
+    if beyond != (reached.len() - referred) as u64 {
+        let all = reached.len();
+        return Some(format!(
+            "{beyond} nodes are told to be beyond, of {all} with room for {referred}"
+        ));
+    }
+    let structural = policies..policies + referred;
     let anchored = view.anchored(&by.scope, domain);
-    let decisions = loaded.len() + reached.len();
+    let decisions = loaded.len() + referred;
     let all = decisions + anchored.len();
     if lines.len() != all.min(items_max) {
         let (told, room) = (lines.len(), items_max);
@@ -187,7 +209,7 @@ fn wrong_brief(
         let place = if number < policies {
             Some(number)
         } else {
-            number.checked_sub(reached.len())
+            number.checked_sub(referred)
         };
         match line {
             Line::Structural(one) if structural.contains(&number) => references.push(one),
@@ -212,7 +234,7 @@ fn wrong_brief(
         let layers = loaded.iter().map(|one| one.layer);
         let layers = layers.chain(anchored.iter().map(|_| Layer::Anchor));
         let mut layers: Vec<Layer> = layers.collect();
-        let references = reached.keys().map(|_| Layer::Structural);
+        let references = core::iter::repeat_n(Layer::Structural, referred);
         drop(layers.splice(policies..policies, references));
         wrong_cut(&layers[lines.len()..], cut)
     })

@@ -75,6 +75,21 @@ pub enum Keeping {
         /// How wide the token is, as the level of a scope.
         width: u8,
     },
+    /// Asks for what is found behind anchors.
+    Search {
+        /// Where.
+        home: Home,
+        /// For which domain.
+        domain: u8,
+        /// The word that is looked for, by its place among those that many texts have.
+        word: u8,
+        /// A number that is looked for beside it.
+        number: Option<u8>,
+        /// Whether few hits are wanted.
+        few: bool,
+        /// How wide the token is, as the level of a scope.
+        width: u8,
+    },
 }
 
 impl Keeping {
@@ -102,6 +117,17 @@ impl Keeping {
                 })
             }
             Self::Follow { width, .. } => within("width", *width, (0, LEVELS - 1)),
+            Self::Search {
+                home,
+                domain,
+                width,
+                ..
+            } => {
+                home.check()?;
+                let domains = u8::try_from(DOMAINS.len()).expect("few domains");
+                within("domain", *domain, (0, domains - 1))?;
+                within("width", *width, (0, LEVELS - 1))
+            }
             Self::Drop { .. } | Self::Read { .. } => Ok(()),
         }
     }
@@ -142,6 +168,17 @@ pub(super) enum Told {
         kind: DeclaredKind,
         seq: Seq,
     },
+}
+
+/// Words of which many texts have one, or their hints: of all originals, of those with secrets and of those without, of
+/// decisions, and of hints.
+const WORDS: [&str; 6] = ["original", "github", "door", "text", "hint", "nowhere"];
+
+/// What is looked for.
+fn words(word: u8, number: Option<u8>) -> Vec<String> {
+    let word = WORDS[usize::from(word) % WORDS.len()].to_owned();
+    let number = number.map(|number| number.to_string());
+    [word].into_iter().chain(number).collect()
 }
 
 /// How many originals and hints an agent has written.
@@ -188,6 +225,17 @@ pub(super) async fn keep(agent: &mut Agent, action: Keeping) {
             if let Some(known) = known {
                 asking::followed(agent, &known, width).await;
             }
+        }
+        Keeping::Search {
+            home,
+            domain,
+            word,
+            number,
+            few,
+            width,
+        } => {
+            let words = words(word, number);
+            asking::search(agent, home.asker(width), domain, words, few).await;
         }
     }
 }
@@ -370,6 +418,14 @@ mod tests {
             Keeping::Follow {
                 which: 0,
                 width: LEVELS,
+            },
+            Keeping::Search {
+                home,
+                domain: 3,
+                word: 0,
+                number: None,
+                few: false,
+                width: 0,
             },
         ] {
             assert!(wrong.check().is_err(), "{wrong:?}");

@@ -4,6 +4,7 @@
 //! decision: all that stands is sorted by one key, and the reach of a change is widened, one relation at a time, until
 //! nothing is added. It shares no code with what nodes do. What anchors lead to, `kept` tells.
 
+mod found;
 mod kept;
 
 use std::cmp::Reverse;
@@ -20,6 +21,7 @@ use sillok_core::id::DecisionId;
 use sillok_core::limits::IMPACT_DEPTH_MAX;
 use sillok_core::scope::{Scope, ScopePrefix};
 
+pub(super) use self::found::{Led, has_word};
 pub(super) use self::kept::Anchored;
 use super::asked::{Against, Asker};
 use super::view::{Chain, View};
@@ -242,6 +244,13 @@ impl<'a> View<'a> {
         let chain: Option<&Chain<'a>> = self.chains.get(&(scope, root));
         chain.map_or(&[][..], |chain| chain.versions.as_slice())
     }
+}
+
+/// How many of so many references a brief has room for: they take a quarter of its items, and one has room in any case.
+pub(super) fn referred(reached: usize, items_max: usize) -> usize {
+    (0..reached)
+        .filter(|before| *before == 0 || (before + 1) * 4 <= items_max)
+        .count()
 }
 
 /// Whether whoever asks sees what a scope holds.

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use sillok_core::evidence::NewEvidence;
 use sillok_core::limits::CHUNK_BYTES;
+use sillok_core::staging::Content;
 
 /// Whole chunks that an original fills at most.
 pub(super) const CHUNKS_MAX: u8 = 3;
@@ -39,6 +40,21 @@ pub(crate) struct Original {
 }
 
 impl Original {
+    /// The one that is kept under a title, with so many secrets in it; none where no agent wrote one like that.
+    pub(super) fn told(title: &str, masked: u32, content: &Content) -> Option<Self> {
+        let (number, agent) = title.strip_prefix("original ")?.split_once(" of agent ")?;
+        let chunks = match content {
+            Content::Inline(_) => 0,
+            Content::Chunked { bytes, .. } => bytes / CHUNK_BYTES as u64,
+        };
+        Some(Self {
+            agent: agent.parse().ok()?,
+            number: number.parse().ok()?,
+            chunks: u8::try_from(chunks).ok()?,
+            masks: masked > 0,
+        })
+    }
+
     /// As its writer hands it over.
     pub(super) fn given(&self) -> NewEvidence {
         NewEvidence {

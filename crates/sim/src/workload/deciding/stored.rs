@@ -43,7 +43,7 @@ pub(super) struct Stored {
     heads: BTreeMap<(ScopeKey, DecisionId), DecisionHead>,
     versions: BTreeMap<(ScopeKey, DecisionId), Vec<DecisionVersion>>,
     listed: BTreeMap<decision_listed::Key, u64>,
-    claimed: BTreeMap<decision_claim::Key, u64>,
+    claimed: BTreeMap<decision_claim::Key, decision_claim::Declared>,
     related: BTreeMap<related::Key, Edge>,
 }
 
@@ -72,8 +72,8 @@ impl Stored {
         }
         for (key, value) in end.rows(Family::DecisionClaim) {
             let at = decision_claim::parse(&key).expect(READ);
-            let number = decision_claim::decode(&key, &value).expect(READ);
-            stored.claimed.insert(at, number);
+            let declared = decision_claim::decode(&key, &value).expect(READ);
+            stored.claimed.insert(at, declared);
         }
         for (key, value) in end.rows(Family::Related) {
             let at = related::parse(&key).expect(READ);
@@ -128,7 +128,8 @@ impl Stored {
                     claim: decision_claim::ClaimKey::of(&claim.key),
                     root: *root,
                 };
-                claimed.insert(at, head.version);
+                let declared = decision_claim::Declared::of(head.version, &claim.value);
+                claimed.insert(at, declared);
             }
             for edge in head.edges(&self.scopes[scope]) {
                 let at = related::Key::of(&edge).expect("it begins at a decision");
@@ -275,6 +276,10 @@ mod tests {
             claim: decision_claim::ClaimKey::of("a.key"),
             root: root(1),
         };
+        let declared = head
+            .claim
+            .as_ref()
+            .map(|claim| decision_claim::Declared::of(head.version, &claim.value));
         Stored {
             scopes: [(key(), scope())].into(),
             related: edges
@@ -283,7 +288,10 @@ mod tests {
             heads: [((key(), root(1)), head)].into(),
             versions: [((key(), root(1)), versions)].into(),
             listed: [(listed, 2)].into(),
-            claimed: [(claimed, 2)].into(),
+            claimed: declared
+                .map(|declared| (claimed, declared))
+                .into_iter()
+                .collect(),
         }
     }
 
@@ -331,6 +339,11 @@ mod tests {
         assert!(is_wrong(|stored| {
             let mut versions = stored.listed.values_mut();
             *versions.next().unwrap() = 1;
+        }));
+        // One that stands for another value.
+        assert!(is_wrong(|stored| {
+            let mut claims = stored.claimed.values_mut();
+            *claims.next().unwrap() = decision_claim::Declared::of(2, "another");
         }));
     }
 

@@ -1,7 +1,7 @@
 //! The families of decisions: what their ranges hold, in which order, and that the largest values fit.
 
 use proptest::prelude::*;
-use sillok_core::decision::{Domain, Node, Rank, RelationKind};
+use sillok_core::decision::{DecisionHead, Domain, NewDecision, Node, Rank, RelationKind};
 use sillok_core::id::{DecisionId, Seq};
 use sillok_core::scope::{Level, Scope};
 
@@ -11,6 +11,19 @@ use crate::keys::{self, Family, related};
 use crate::limits::VALUE_BYTES_MAX;
 
 proptest! {
+    #[test]
+    fn a_summary_is_what_the_head_says(
+        rank in proptest::sample::select(Rank::ALL.to_vec()), phase in proptest::option::of("[a-z]{1,8}"),
+        title in "\\PC{0,40}", active in proptest::bool::ANY, content_first in proptest::bool::ANY,
+    ) {
+        let phase = phase.map(|phase| phase.parse().unwrap());
+        let text = NewDecision { rank, phase, title, ..decisions::largest(content_first) };
+        let head = DecisionHead { active, ..decisions::head_of(text) };
+        let summary = keys::decision::decode_summary(&[], &keys::decision::encode(&head)).unwrap();
+        prop_assert_eq!((summary.active, summary.rank), (head.active, head.rank));
+        prop_assert_eq!(summary.title, head.title);
+    }
+
     #[test]
     fn ranges_of_decisions_hold_their_own_rows_and_no_others(a in parts(), b in parts()) {
         let (scope, other) = (a.scope_key(), b.scope_key());

@@ -5,7 +5,7 @@ use sillok_core::id::{CommandId, DecisionId, Seq};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
-use sillok_server::api::{Actor, Affected, Claim, Edge, Guard, Impact, Relation};
+use sillok_server::api::{Actor, Affected, Claim, Edge, Guard, Impact, Reached, Relation};
 
 use super::*;
 
@@ -42,6 +42,8 @@ fn proposed() -> Proposed {
                 depth: 1,
                 title: Some("Money is whole cents".to_owned()),
                 rank: Some(Rank::Lock),
+                from: Reached::Start(0),
+                by: limits.clone(),
                 path: vec![limits],
             }],
             cut: None,
@@ -50,7 +52,7 @@ fn proposed() -> Proposed {
             node: decision(2),
             rank: Rank::Lock,
             title: "Money is whole cents".to_owned(),
-            affected: 0,
+            affected: Some(0),
         }],
         contradictions: vec![Contradiction {
             scope: scope(),
@@ -62,6 +64,7 @@ fn proposed() -> Proposed {
                 value: "float\n".to_owned(),
             },
         }],
+        contradictions_cut: false,
     }
 }
 
@@ -137,8 +140,26 @@ what that means to others could not be told: unavailable: the store is away";
         },
         guards: Vec::new(),
         contradictions: Vec::new(),
+        contradictions_cut: false,
     };
     assert_eq!(means(PLAIN, &nothing), "");
+    // That none is found where not all were looked at does not mean that there is none.
+    let cut = Proposed {
+        contradictions_cut: true,
+        ..nothing
+    };
+    assert!(means(PLAIN, &cut).starts_with("others may contradict it"));
+}
+
+#[test]
+fn a_change_of_a_lock_on_which_nothing_depends_says_that_it_touches_it() {
+    let mut alone = proposed();
+    alone.impact.affected.clear();
+    alone.contradictions.clear();
+    alone.guards[0].node = decision(1);
+    alone.guards[0].affected = None;
+    let said = "it touches the lock \"Money is whole cents\": it changes that itself";
+    assert_eq!(means(PLAIN, &alone), said);
 }
 
 #[test]

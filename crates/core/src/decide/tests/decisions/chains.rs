@@ -174,7 +174,7 @@ impl Model {
 struct Rows {
     heads: BTreeMap<DecisionId, DecisionHead>,
     listed: BTreeMap<(Rank, Domain, u64, DecisionId), u64>,
-    claims: BTreeMap<(String, DecisionId), u64>,
+    claims: BTreeMap<(String, DecisionId), (u64, String)>,
     edges: BTreeSet<Edge>,
 }
 
@@ -199,10 +199,15 @@ impl Rows {
                         None => assert!(rows.listed.remove(&key).is_some(), "{key:?} was listed"),
                     }
                 }
-                Change::DecisionClaim { key, root, version } => {
+                Change::DecisionClaim {
+                    key,
+                    value,
+                    root,
+                    version,
+                } => {
                     let key = (key, root);
                     match version {
-                        Some(version) => drop(rows.claims.insert(key, version)),
+                        Some(version) => drop(rows.claims.insert(key, (version, value))),
                         None => assert!(rows.claims.remove(&key).is_some(), "{key:?} was declared"),
                     }
                 }
@@ -244,8 +249,8 @@ impl Rows {
             );
             rows.listed.insert(place, head.version);
             if let Some(claim) = &head.claim {
-                rows.claims
-                    .insert((claim.key.clone(), head.root), head.version);
+                let said = (head.version, claim.value.clone());
+                rows.claims.insert((claim.key.clone(), head.root), said);
             }
             rows.edges.extend(head.edges(world.state.scope()));
         }

@@ -209,9 +209,14 @@ fn view(changes: &[Change]) -> BTreeMap<String, String> {
                 format!("listed {rank:?} {domain} {begun} {root}"),
                 version.map(|version| version.to_string()),
             ),
-            Change::DecisionClaim { key, root, version } => (
+            Change::DecisionClaim {
+                key,
+                value,
+                root,
+                version,
+            } => (
                 format!("claim {key} {root}"),
-                version.map(|version| version.to_string()),
+                version.map(|version| format!("{version} {value}")),
             ),
             Change::RelatedTo { edge, standing } => {
                 (format!("edge {edge:?}"), standing.then(String::new))

@@ -96,7 +96,8 @@ async fn a_proposal_says_what_the_save_says_that_follows_it() {
         (guard.node.to_string(), guard.rank),
         (stage.lock.clone(), Rank::Lock)
     );
-    assert_eq!(proposed.impact.affected[guard.affected].node, guard.node);
+    let place = guard.affected.unwrap();
+    assert_eq!(proposed.impact.affected[place].node, guard.node);
     let [other] = proposed.contradictions.as_slice() else {
         panic!("{proposed:?}")
     };
@@ -140,6 +141,39 @@ async fn a_change_that_lets_go_of_a_lock_says_so_before_and_after() {
         .map(|guard| guard.node.to_string())
         .collect();
     assert_eq!(guards, [stage.lock]);
+}
+
+#[tokio::test]
+async fn whoever_weakens_withdraws_or_restores_a_lock_on_which_nothing_depends_is_told_of_it() {
+    let server = Server::start().await;
+    let lock = json!({ "rank": "lock", "title": "A lock" });
+    let lock = server.save(PROJECT, &lock).await.unwrap();
+    let named = |expected: u64, more: Value| {
+        let mut body = json!({ "scope": PROJECT, "root": lock.root, "expected_version": expected,
+            "reason": "it is free" });
+        for (name, value) in more.as_object().unwrap() {
+            body[name] = value.clone();
+        }
+        body
+    };
+    let weak = json!({ "rank": "normal", "domain": "global", "title": "No lock" });
+    let weak = said(PROJECT, &named(1, weak));
+    let proposed: Value = server
+        .post(&server.admin, "/v1/decisions/propose", weak)
+        .await
+        .unwrap();
+    let guard = json!([{ "node": node(PROJECT, &lock), "rank": "lock", "title": "A lock" }]);
+    assert_eq!(
+        (&proposed["guards"], &proposed["impact"]["affected"]),
+        (&guard, &json!([]))
+    );
+    for (path, body) in [
+        ("/v1/decisions/deactivate", named(1, json!({}))),
+        ("/v1/decisions/restore", named(2, json!({ "version": 1 }))),
+    ] {
+        let saved: Value = server.post(&server.admin, path, body).await.unwrap();
+        assert_eq!(saved["guards"], guard, "{path}");
+    }
 }
 
 #[tokio::test]
@@ -393,6 +427,48 @@ async fn a_brief_is_in_loading_order_and_marks_what_it_says_as_data() {
     }
     let again: Brief = server.post(&server.admin, "/v1/brief", ask).await.unwrap();
     assert_eq!(again, brief);
+}
+
+#[tokio::test]
+async fn what_is_structural_says_whether_its_text_stands_in_the_brief() {
+    let server = Server::start().await;
+    let save = async |scope: &str, title: &str, domain: &str| {
+        let fields = json!({ "title": title, "rank": "lock", "domain": domain,
+            "relations": [{ "kind": "APPLIES_TO", "to": "file:src/f.rs" }] });
+        server.save(scope, &fields).await.unwrap()
+    };
+    let here = save(PROJECT, "here", "global").await;
+    save(PROJECT, "elsewhere", "runtime").await;
+    save(WORKTREE, "inside", "ui").await;
+    let rests = json!([
+        { "kind": "DEPENDS_ON", "to": node(PROJECT, &here) },
+        { "kind": "APPLIES_TO", "to": "file:src/g.rs" },
+    ]);
+    let rests = json!({ "title": "rests", "domain": "ui", "relations": rests });
+    server.save(PROJECT, &rests).await.unwrap();
+    let ask = json!({ "scope": PROJECT, "domain": "ui", "at": ["file:src/f.rs"] });
+    let brief: Value = server.post(&server.admin, "/v1/brief", ask).await.unwrap();
+    let items = brief["items"].as_array().unwrap().iter();
+    let mut told: Vec<(&str, Option<bool>)> = items
+        .filter(|item| item["item"] == "structural")
+        .map(|item| {
+            let loaded = item.get("loaded").map(|loaded| loaded.as_bool().unwrap());
+            let marked = item["data_marked_text"].as_str().unwrap();
+            let says_so = marked.contains("stands in no layer of this brief");
+            assert_eq!(says_so, loaded == Some(false), "{marked}");
+            let name = item.get("title").unwrap_or(&item["node"]);
+            (name.as_str().unwrap(), loaded)
+        })
+        .collect();
+    told.sort_unstable();
+    let expected = [
+        ("elsewhere", Some(false)),
+        ("file:src/g.rs", None),
+        ("here", Some(true)),
+        ("inside", Some(false)),
+        ("rests", Some(true)),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[tokio::test]

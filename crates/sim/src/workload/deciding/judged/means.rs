@@ -31,7 +31,10 @@ pub(super) fn wrong_meaning(
     let relations: Vec<Relation> = texts.flat_map(|text| text.relations.clone()).collect();
     let holds = versions.last().copied().flatten();
     let claim = holds.and_then(|text| text.claim.as_ref());
-    let own = (Some(root), relations.as_slice(), claim);
+    // What the decision was before that version, which withdraws it or restores what one before it says, as it may be.
+    let before = saved.split_last().map_or(&[][..], |(_, before)| before);
+    let former = before.iter().rev().find_map(|text| *text);
+    let own = (Some(root), relations.as_slice(), claim, former);
     wrong_means(view, by, own, told)
 }
 
@@ -47,7 +50,9 @@ pub(super) fn wrong_proposal(
         return wrong_refusal(code, told);
     }
     let root = change.map(|change| change.root);
-    let own = (root, text.relations.as_slice(), text.claim.as_ref());
+    let versions = root.map_or(&[][..], |root| view.versions(&by.scope, root));
+    let former = versions.last().copied().flatten();
+    let own = (root, text.relations.as_slice(), text.claim.as_ref(), former);
     wrong_means(view, by, own, told)
 }
 
@@ -55,10 +60,18 @@ fn wrong_refusal(code: ErrorCode, told: &Told) -> Option<String> {
     (*told != Told::Refused(code)).then(|| format!("{told:?} is told of what {code} refuses"))
 }
 
+/// A decision that means something: which it is, if it is one already, its relations, what it claims, and what it said before.
+type Own<'a> = (
+    Option<DecisionId>,
+    &'a [Relation],
+    Option<&'a Claim>,
+    Option<&'a NewDecision>,
+);
+
 fn wrong_means(
     view: &View<'_>,
     by: &Asker,
-    (root, relations, claim): (Option<DecisionId>, &[Relation], Option<&Claim>),
+    (root, relations, claim, former): Own<'_>,
     told: &Told,
 ) -> Option<String> {
     let Told::Means(means) = told else {
@@ -76,32 +89,45 @@ fn wrong_means(
     let start = std::slice::from_ref(&own);
     let impact = (means.reached.as_slice(), means.is_cut);
     let wrong = wrong_impact(view, (look, start), MEANING_NODES_MAX, impact);
-    let wrong = wrong.or_else(|| wrong_guards(view, by, means));
+    let wrong = wrong.or_else(|| wrong_guards(view, by, (&own, former), means));
     wrong.or_else(|| {
         let expected = claim.map_or_else(Vec::new, |claim| view.against(&by.scope, claim, root));
-        wrong_against(&expected, &means.against)
+        wrong_against(&expected, &means.against, means.is_against_cut)
     })
 }
 
-/// What is wrong about what is told to be guarded, if anything: that is every axis and lock among what is reached.
-fn wrong_guards(view: &View<'_>, by: &Asker, means: &Means) -> Option<String> {
+/// What is wrong about what is told to be guarded, if anything: that is the decision itself, where it was an axis or a lock
+/// before, and every one of these among what is reached.
+fn wrong_guards(
+    view: &View<'_>,
+    by: &Asker,
+    (own, former): (&Node, Option<&NewDecision>),
+    means: &Means,
+) -> Option<String> {
     let reached = means.reached.iter().enumerate();
-    let expected: Vec<(usize, &Node, Rank, &str)> = reached
-        .filter_map(|(place, one)| {
-            let text = view.seen(by, &one.node)?;
+    let reached = reached.map(|(place, one)| (Some(place), &one.node, view.seen(by, &one.node)));
+    let touched = core::iter::once((None, own, former)).chain(reached);
+    let expected: Vec<(Option<usize>, &Node, Rank, &str)> = touched
+        .filter_map(|(place, node, text)| {
+            let text = text?;
             let is_guarded = [Rank::Axis, Rank::Lock].contains(&text.rank);
-            is_guarded.then_some((place, &one.node, text.rank, &*text.title))
+            is_guarded.then_some((place, node, text.rank, &*text.title))
         })
         .collect();
     let guards = means.guards.iter();
-    let told: Vec<(usize, &Node, Rank, &str)> = guards
+    let told: Vec<(Option<usize>, &Node, Rank, &str)> = guards
         .map(|guard| (guard.place, &guard.node, guard.rank, &*guard.title))
         .collect();
     (told != expected).then(|| format!("{told:?} are told to be guarded, and not {expected:?}"))
 }
 
-/// What is wrong about what is told to speak against a decision, if anything: all that does, or as much as there is room for.
-fn wrong_against(expected: &[Against], told: &[Against]) -> Option<String> {
+/// What is wrong about what is told to speak against a decision, if anything: all that does, or as much as there is room for,
+/// and then that there is more.
+fn wrong_against(expected: &[Against], told: &[Against], is_cut: bool) -> Option<String> {
+    if is_cut != (expected.len() > CONTRADICTIONS_MAX) {
+        let count = expected.len();
+        return Some(format!("that more speak against it is {is_cut} of {count}"));
+    }
     let mut told = told.to_vec();
     told.sort_by(|one, other| (&one.scope, one.root).cmp(&(&other.scope, other.root)));
     let is_right = if expected.len() > CONTRADICTIONS_MAX {
@@ -195,7 +221,7 @@ mod tests {
         }
     }
 
-    fn guarded(place: usize, path: &str, number: u8, rank: Rank) -> Guarded {
+    fn guarded(place: Option<usize>, path: &str, number: u8, rank: Rank) -> Guarded {
         Guarded {
             place,
             node: node(path, number),
@@ -228,10 +254,12 @@ mod tests {
             ],
             is_cut: false,
             guards: vec![
-                guarded(0, ORG, 3, Rank::Axis),
-                guarded(2, PROJECT, 5, Rank::Lock),
+                guarded(None, PROJECT, 1, Rank::Lock),
+                guarded(Some(0), ORG, 3, Rank::Axis),
+                guarded(Some(2), PROJECT, 5, Rank::Lock),
             ],
             against: vec![against(ORG, 3, Rank::Axis, "2")],
+            is_against_cut: false,
         }
     }
 
@@ -252,7 +280,10 @@ mod tests {
         // What is not reached, and what is reached and not told of: by the version before it, or by others.
         assert!(is_wrong(|means| {
             means.reached.remove(0);
-            means.guards = vec![guarded(1, PROJECT, 5, Rank::Lock)];
+            means.guards = vec![
+                guarded(None, PROJECT, 1, Rank::Lock),
+                guarded(Some(1), PROJECT, 5, Rank::Lock),
+            ];
         }));
         assert!(is_wrong(|means| {
             means.reached.pop();
@@ -264,13 +295,18 @@ mod tests {
         assert!(is_wrong(|means| drop(means.guards.pop())));
         assert!(is_wrong(|means| means.guards.clear()));
         assert!(is_wrong(|means| {
-            let normal = guarded(1, PROJECT, 4, Rank::Normal);
-            means.guards.insert(1, normal);
+            let normal = guarded(Some(1), PROJECT, 4, Rank::Normal);
+            means.guards.insert(2, normal);
         }));
         assert!(is_wrong(|means| means.guards.swap(0, 1)));
-        assert!(is_wrong(|means| means.guards[0].place = 1));
-        assert!(is_wrong(|means| means.guards[0].rank = Rank::Lock));
-        assert!(is_wrong(|means| means.guards[0].title.clear()));
+        assert!(is_wrong(|means| means.guards.swap(1, 2)));
+        assert!(is_wrong(|means| means.guards[1].place = Some(1)));
+        assert!(is_wrong(|means| means.guards[1].rank = Rank::Lock));
+        assert!(is_wrong(|means| means.guards[1].title.clear()));
+        // The decision itself that is forgotten, or told of otherwise.
+        assert!(is_wrong(|means| drop(means.guards.remove(0))));
+        assert!(is_wrong(|means| means.guards[0].place = Some(0)));
+        assert!(is_wrong(|means| means.guards[0].rank = Rank::Axis));
         // What speaks against it and is not told of, what does not, what is told twice, and what says something else.
         assert!(is_wrong(|means| means.against.clear()));
         assert!(is_wrong(|means| {
@@ -327,12 +363,13 @@ mod tests {
             Means {
                 reached: vec![reached(ORG, 2, Rank::Lock, &[edge])],
                 is_cut: false,
-                guards: vec![guarded(0, ORG, 2, Rank::Lock)],
+                guards: vec![guarded(Some(0), ORG, 2, Rank::Lock)],
                 against: vec![
                     against(PROJECT, 6, Rank::Lock, "1"),
                     against(ORG, 3, Rank::Axis, "2"),
                     against(PROJECT, 1, Rank::Lock, "1"),
                 ],
+                is_against_cut: false,
             }
         };
         assert!(!is_wrong(None, &new, Told::Means(of_new())));
@@ -367,15 +404,18 @@ mod tests {
         let all: Vec<Against> = (1..=count)
             .map(|number| against(ORG, number, Rank::Lock, "2"))
             .collect();
-        assert_eq!(wrong_against(&all, &all[1..]), None);
-        assert!(wrong_against(&all, &all).is_some());
-        assert!(wrong_against(&all, &all[2..]).is_some());
+        assert_eq!(wrong_against(&all, &all[1..], true), None);
+        assert!(wrong_against(&all, &all, true).is_some());
+        assert!(wrong_against(&all, &all[2..], true).is_some());
         let mut twice = all[1..].to_vec();
         twice[0] = twice[1].clone();
-        assert!(wrong_against(&all, &twice).is_some());
+        assert!(wrong_against(&all, &twice, true).is_some());
         let mut other = all[1..].to_vec();
         other[0].root = root(count + 1);
-        assert!(wrong_against(&all, &other).is_some());
-        assert_eq!(wrong_against(&all[1..], &all[1..]), None);
+        assert!(wrong_against(&all, &other, true).is_some());
+        assert_eq!(wrong_against(&all[1..], &all[1..], false), None);
+        // That there is more is told where there is, and nowhere else.
+        assert!(wrong_against(&all, &all[1..], false).is_some());
+        assert!(wrong_against(&all[1..], &all[1..], true).is_some());
     }
 }

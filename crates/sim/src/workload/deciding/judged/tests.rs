@@ -121,6 +121,15 @@ fn behind_the_references() -> [Line; 4] {
     ]
 }
 
+/// How many of the three references a brief has no room for.
+fn beyond(items_max: usize) -> u64 {
+    match items_max {
+        0..8 => 2,
+        8..12 => 1,
+        _ => 0,
+    }
+}
+
 fn of_brief(
     timeline: &Timeline,
     items_max: usize,
@@ -133,7 +142,12 @@ fn of_brief(
         at: vec![node(ORG, 2)],
         items_max,
     };
-    wrong(&timeline.last(), &asked, &Told::Brief { lines, cut })
+    let told = Told::Brief {
+        lines,
+        cut,
+        beyond: beyond(items_max),
+    };
+    wrong(&timeline.last(), &asked, &told)
 }
 
 fn structural(line: &mut Line) -> &mut Reached {
@@ -253,6 +267,7 @@ fn a_brief_and_an_impact_that_tell_of_what_the_token_does_not_cover_are_found() 
         let told = Told::Brief {
             lines,
             cut: Vec::new(),
+            beyond: 0,
         };
         wrong(&view, &asked, &told).is_some()
     };
@@ -400,23 +415,26 @@ fn a_brief_is_cut_from_its_anchors_on_and_says_so() {
             more: false,
         }]
     };
-    let of_nine = |cut: Vec<Cut>| {
+    // Of eight items, two are references.
+    let of_eight = |cut: Vec<Cut>| {
         let mut lines = anchored_lines();
-        lines.truncate(9);
-        of_brief(&anchored(), 9, lines, cut)
+        lines.remove(3);
+        lines.truncate(8);
+        of_brief(&anchored(), 8, lines, cut)
     };
-    assert_eq!(of_nine(cut(1)), None);
-    assert!(of_nine(cut(2)).is_some());
-    assert!(of_nine(Vec::new()).is_some());
+    assert_eq!(of_eight(cut(1)), None);
+    assert!(of_eight(cut(2)).is_some());
+    assert!(of_eight(Vec::new()).is_some());
     // An anchor in the place of a decision that there was room for.
     let mut lines = anchored_lines();
-    lines.remove(7);
+    lines.remove(3);
+    lines.remove(6);
     let normal = Cut {
         layer: Layer::Normal,
         items: 1,
         more: false,
     };
-    assert!(of_brief(&anchored(), 9, lines, vec![normal]).is_some());
+    assert!(of_brief(&anchored(), 8, lines, vec![normal]).is_some());
 }
 
 #[test]
@@ -426,28 +444,46 @@ fn a_brief_that_is_cut_elsewhere_than_at_its_end_or_says_otherwise_is_found() {
         items,
         more: false,
     };
-    let right = || {
-        vec![
-            cut(Layer::Structural, 1),
-            cut(Layer::GlobalAxis, 1),
-            cut(Layer::Lock, 2),
-            cut(Layer::Normal, 1),
-        ]
-    };
+    let right = || vec![cut(Layer::Lock, 2), cut(Layer::Normal, 1)];
     let is_wrong = |spoil: fn(&mut Vec<Line>, &mut Vec<Cut>)| {
         let (mut lines, mut cut) = (lines(), right());
+        lines.drain(2..4);
         lines.truncate(3);
         spoil(&mut lines, &mut cut);
         of_brief(&timeline(), 3, lines, cut).is_some()
     };
     assert!(!is_wrong(|_, _| ()));
     assert!(is_wrong(|lines, _| lines.truncate(2)));
+    // A second reference in the place of an axis.
     assert!(is_wrong(
-        |lines, _| lines[2] = holding(ORG, 2, Layer::GlobalAxis, Rank::Axis)
+        |lines, _| lines[2] = Line::Structural(reached()[1].clone())
     ));
     assert!(is_wrong(|_, cut| cut.clear()));
-    assert!(is_wrong(|_, cut| cut[2].items = 1));
-    assert!(is_wrong(|_, cut| cut[3].more = true));
+    assert!(is_wrong(|_, cut| cut[0].items = 1));
+    assert!(is_wrong(|_, cut| cut[1].more = true));
+}
+
+#[test]
+fn a_brief_that_is_silent_on_references_for_which_it_has_no_room_is_found() {
+    let is_wrong = |beyond: u64| {
+        let asked = Asked::Brief {
+            by: asker(PROJECT, ORG),
+            domain: "ui".parse().unwrap(),
+            at: vec![node(ORG, 2)],
+            items_max: 7,
+        };
+        let mut lines = lines();
+        lines.drain(2..4);
+        let told = Told::Brief {
+            lines,
+            cut: Vec::new(),
+            beyond,
+        };
+        wrong(&timeline().last(), &asked, &told).is_some()
+    };
+    assert!(!is_wrong(2));
+    assert!(is_wrong(0));
+    assert!(is_wrong(1));
 }
 
 #[test]
