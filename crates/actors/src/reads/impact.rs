@@ -283,7 +283,8 @@ impl<T: Txn> Look<'_, T> {
                 if self.is_late() {
                     return Ok(Looked::Partly(seen));
                 }
-                if !walk.follows_back(node, related::parse(&key)?.kind) {
+                let kind = related::parse(&key)?.kind.built_in();
+                if kind.is_some_and(|kind| !walk.follows_back(node, kind)) {
                     continue;
                 }
                 let edge = related::decode(&key, &value)?;

@@ -326,7 +326,7 @@ mod tests {
             },
             by: decision::Edge {
                 from: node(place),
-                kind: RelationKind::Constrains,
+                kind: decision::RelationKind::Constrains,
                 to: node(place + 1),
             },
             title: None,

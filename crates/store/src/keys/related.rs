@@ -93,19 +93,28 @@ impl KindKey {
         }
     }
 
+    /// The kind, where the key says all of it; none of one that is declared, which the edge says.
+    #[must_use]
+    pub fn built_in(&self) -> Option<RelationKind> {
+        let mut kinds = RelationKind::BUILT_IN.into_iter();
+        kinds.find(|kind| kind.ordinal() == self.ordinal)
+    }
+
     fn parse(mut reader: codec::KeyReader<'_>) -> Result<Self, Error> {
         let ordinal = reader.u8()?;
-        let name = if ordinal == RelationKind::DECLARED_ORDINAL {
-            Some(reader.relation_name_to_end()?)
-        } else {
-            let mut kinds = RelationKind::BUILT_IN.into_iter();
-            if !kinds.any(|kind| kind.ordinal() == ordinal) {
-                return Err(reader.corrupt("there is no such kind of relation"));
-            }
-            reader.end()?;
-            None
+        if ordinal == RelationKind::DECLARED_ORDINAL {
+            let name = Some(reader.relation_name_to_end()?);
+            return Ok(Self { ordinal, name });
+        }
+        let kind = Self {
+            ordinal,
+            name: None,
         };
-        Ok(Self { ordinal, name })
+        if kind.built_in().is_none() {
+            return Err(reader.corrupt("there is no such kind of relation"));
+        }
+        reader.end()?;
+        Ok(kind)
     }
 }
 
