@@ -162,7 +162,7 @@ async fn a_kind_counts_nowhere_else_and_is_declared_once() {
     assert_eq!(counting(&admin, OTHER).await, expected(ORG));
     let inside = admin.post(route, &kind(WORKTREE, "TESTS", "both")).await;
     drop(inside.refused(400, "invalid_scope"));
-    for name in ["DEPENDS_ON", "CAUSED", "TWO WORDS", "7", ""] {
+    for name in ["DEPENDS_ON", "CAUSED", "IMPORTS", "TWO WORDS", "7", ""] {
         let refused = admin.post(route, &kind(PROJECT, name, "both")).await;
         drop(refused.refused(400, "invalid_argument"));
     }
@@ -190,6 +190,13 @@ async fn who_may_not_see_a_project_is_not_told_what_it_declares() {
     let listing = [("scope", PROJECT)];
     let listed = stranger.get("/v1/decisions/kinds", &listing).await;
     drop(listed.refused(403, "forbidden"));
+    // Who may not save is told that, whatever the kinds are.
+    for name in ["EXPLAINS", "REPLACES"] {
+        let fields = json!({ "rank": "axis", "relations": related(name, &[&on]) });
+        let reply = agent.post("/v1/decisions", &said(PROJECT, &fields)).await;
+        let problem = reply.refused(403, "forbidden");
+        assert_eq!(problem["rule"], "control/save_axis", "{name}: {problem}");
+    }
     let reply = agent
         .post("/v1/decisions/kinds", &kind(PROJECT, "TESTS", "both"))
         .await;

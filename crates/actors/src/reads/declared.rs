@@ -4,11 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sillok_core::Error;
 use sillok_core::decision::{DeclaredRelation, Reach, RelationName};
 use sillok_core::facts::declarers;
 use sillok_core::limits::PAGE_BYTES_MAX;
 use sillok_core::scope::Scope;
-use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Store, Txn};
 
@@ -27,11 +27,11 @@ pub struct DeclaredView {
 }
 
 impl<S: Store> Reader<S> {
-    /// Which way each of these kinds carries a change in a scope. Once a name counts somewhere, what it means there never
-    /// changes.
+    /// Which way each of these kinds carries a change in a scope, without those that neither the scope nor one around it has
+    /// declared. Once a name counts somewhere, what it means there never changes.
     ///
     /// # Errors
-    /// `invalid_argument`, naming the first that neither the scope nor one around it has declared, and what the store answers.
+    /// What the store answers.
     pub async fn declared_reaches(
         &self,
         scope: &Scope,
@@ -42,11 +42,7 @@ impl<S: Store> Reader<S> {
         for name in names {
             let nearest = nearest(&mut txn, scope, name).await;
             let nearest = nearest.map_err(|error| refusal(&error))?;
-            let declared = nearest.ok_or_else(|| {
-                let why = format!("no relation {name} is declared in {scope} or a scope around it");
-                Error::new(ErrorCode::InvalidArgument, why)
-            })?;
-            found.insert(name, declared.reach);
+            found.extend(nearest.map(|declared| (name, declared.reach)));
         }
         Ok(found)
     }

@@ -26,6 +26,7 @@ pub(super) fn declare(
             format!("a relation is declared in a project or organisation; {scope} is a {level}");
         return Err(Error::new(ErrorCode::InvalidScope, why));
     }
+    name.check_free()?;
     if name.holds_secret() {
         let why = "the name of a relation is no secret";
         return Err(Error::new(ErrorCode::InvalidArgument, why));

@@ -190,7 +190,7 @@ impl FromStr for Reach {
 }
 
 /// The name of a kind of relation that is declared: 1 to [`RELATION_NAME_BYTES_MAX`] of `A-Z 0-9 _`, a letter first, and
-/// none that is built in, nor one of those that queries know between other things than decisions.
+/// when it was declared, none that was built in, nor one of those that queries know between other things than decisions.
 ///
 /// Behind its last byte are zeros, so that names lie in the order of their texts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -206,6 +206,42 @@ impl RelationName {
         core::str::from_utf8(name).expect("a name has plain letters alone")
     }
 
+    /// The name that `text` is, which was free when it was declared. What is taken since then stays readable.
+    ///
+    /// # Errors
+    /// `invalid_argument` for what has not the form of a name.
+    pub fn stored(text: &str) -> Result<Self, Error> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let begins = text.starts_with(|first: char| first.is_ascii_alphabetic());
+        let fits = text.len() <= RELATION_NAME_BYTES_MAX;
+        if !begins || !fits || !text.bytes().all(is_plain) {
+            return Err(invalid(format!(
+                "the name of a relation has 1 to {RELATION_NAME_BYTES_MAX} of A-Z 0-9 _, and begins with a letter"
+            )));
+        }
+        let mut name = [0; RELATION_NAME_BYTES_MAX];
+        for (to, from) in name.iter_mut().zip(text.bytes()) {
+            *to = from.to_ascii_uppercase();
+        }
+        Ok(Self(name))
+    }
+
+    /// Checks that it may be declared.
+    ///
+    /// # Errors
+    /// `invalid_argument` for one that is built in, or of something else that queries know.
+    pub fn check_free(&self) -> Result<(), Error> {
+        let text = self.as_str();
+        if text.parse::<RelationKind>().is_ok() {
+            return Err(invalid(format!("the relation {self} is built in")));
+        }
+        let taken = TAKEN.into_iter().find(|(_, names)| names.contains(&text));
+        taken.map_or(Ok(()), |(of, _)| {
+            let why = format!("{self} is a relation of {of}: a query could not tell them apart");
+            Err(invalid(why))
+        })
+    }
+
     /// Whether it is a secret: some keys have letters and digits that a name has as well.
     #[must_use]
     pub fn holds_secret(&self) -> bool {
@@ -216,38 +252,20 @@ impl RelationName {
 impl FromStr for RelationName {
     type Err = Error;
 
-    /// Takes letters of either case.
+    /// A name that may be declared. Takes letters of either case.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        let begins = text.starts_with(|first: char| first.is_ascii_alphabetic());
-        let fits = text.len() <= RELATION_NAME_BYTES_MAX;
-        if !begins || !fits || !text.bytes().all(is_plain) {
-            return Err(invalid(format!(
-                "the name of a relation has 1 to {RELATION_NAME_BYTES_MAX} of A-Z 0-9 _, and begins with a letter"
-            )));
-        }
-        if let Ok(kind) = text.parse::<RelationKind>() {
-            return Err(invalid(format!("the relation {kind} is built in")));
-        }
-        if TAKEN.iter().any(|taken| taken.eq_ignore_ascii_case(text)) {
-            let taken = TAKEN.join(" and ");
-            let why =
-                format!("{taken} are relations of episodes: a query could not tell them apart");
-            return Err(invalid(why));
-        }
-        let mut name = [0; RELATION_NAME_BYTES_MAX];
-        for (to, from) in name.iter_mut().zip(text.bytes()) {
-            *to = from.to_ascii_uppercase();
-        }
-        Ok(Self(name))
+        let name = Self::stored(text)?;
+        name.check_free()?;
+        Ok(name)
     }
 }
 
 impl TryFrom<String> for RelationName {
     type Error = Error;
 
+    /// As [`RelationName::stored`].
     fn try_from(text: String) -> Result<Self, Error> {
-        text.parse()
+        Self::stored(&text)
     }
 }
 
@@ -297,8 +315,11 @@ impl DeclaredRelation {
     }
 }
 
-/// Names of what queries find that no decision declares.
-const TAKEN: [&str; 2] = ["CAUSED", "TELLS"];
+/// Names of relations that no decision declares, by what has them. Those of code are kept free for it.
+const TAKEN: [(&str, &[&str]); 2] = [
+    ("episodes", &["CAUSED", "TELLS"]),
+    ("code", &["CALLS", "CONTAINS", "DEFINES", "IMPORTS"]),
+];
 
 fn invalid(why: impl Into<String>) -> Error {
     Error::new(ErrorCode::InvalidArgument, why)

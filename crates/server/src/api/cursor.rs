@@ -204,7 +204,8 @@ impl Cursor {
         let Some(text) = text else { return Ok(None) };
         let place = place_of(text, generation)?;
         let name = place.strip_prefix('k').ok_or_else(foreign)?;
-        name.parse().map(Some).map_err(|_: Error| foreign())
+        let name = RelationName::stored(name).map_err(|_| foreign())?;
+        Ok(Some(name))
     }
 }
 

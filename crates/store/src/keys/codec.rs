@@ -231,7 +231,7 @@ impl<'a> KeyReader<'a> {
     pub(super) fn relation_name_to_end(self) -> Result<RelationName, Error> {
         let (family, key) = (self.family, self.key);
         let text = self.text_to_end()?;
-        let name = text.parse::<RelationName>().ok();
+        let name = RelationName::stored(text).ok();
         let name = name.filter(|name| name.as_str() == text);
         name.ok_or_else(|| {
             corrupt(

@@ -122,8 +122,8 @@ async fn a_kind_counts_where_it_was_declared_and_in_all_that_lies_inside() {
             assert_eq!(saved.is_ok(), counts, "{title}");
             let (reader, named) = (stage.node.reader(), [kind.name].into());
             let found = reader.declared_reaches(&scope(path), named).await;
-            let expected = counts.then(|| [(kind.name, kind.reach)].into());
-            assert_eq!(found.ok(), expected, "{title}");
+            let expected = counts.then_some((kind.name, kind.reach));
+            assert_eq!(found.unwrap(), expected.into_iter().collect(), "{title}");
             // Its reach is part of what it is.
             let otherwise = DeclaredKind {
                 reach: Reach::Neither,

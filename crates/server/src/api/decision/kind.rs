@@ -87,8 +87,8 @@ impl FromStr for KindName {
         if let Ok(kind) = text.parse::<RelationKind>() {
             return Ok(Self(Named::BuiltIn(kind)));
         }
-        let name: RelationName = text.parse()?;
-        Ok(Self(Named::Declared(name)))
+        // One that is taken by now may have been declared before.
+        Ok(Self(Named::Declared(RelationName::stored(text)?)))
     }
 }
 
@@ -235,7 +235,7 @@ mod tests {
             let again = serde_json::to_string(&kind).unwrap();
             assert_eq!(again, format!("\"{name}\""));
         }
-        for odd in ["", "LIKES IT", "_A", "TELLS"] {
+        for odd in ["", "LIKES IT", "_A"] {
             assert!(odd.parse::<KindName>().is_err(), "{odd}");
         }
     }

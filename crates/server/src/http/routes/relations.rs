@@ -71,10 +71,10 @@ pub(super) async fn list(
 impl App {
     /// Which way the declared kinds carry a change that a decision names. Who does not see the scope is told nothing of them,
     /// and neither what has more relations than a decision may have nor what may be a secret is looked up: the node refuses
-    /// all three.
+    /// all three, and what is not declared there, but not before it has refused who may not save.
     ///
     /// # Errors
-    /// `invalid_scope`, `invalid_argument` where one is not declared there, and what the store answers.
+    /// `invalid_scope`, and what the store answers.
     pub(super) async fn reaches(
         &self,
         principal: &Principal,
@@ -87,11 +87,14 @@ impl App {
         let scope = Scope::parse(&said.scope)?;
         let is_seen = principal.prefix.sees_entries_of(&scope);
         let is_sought = is_seen && said.relations.len() <= RELATIONS_MAX;
-        let (sought, untold): (BTreeSet<RelationName>, BTreeSet<RelationName>) = names
+        let sought = names.iter().copied();
+        let sought = sought.filter(|name| is_sought && !name.holds_secret());
+        let known = self.reader().declared_reaches(&scope, sought.collect());
+        let mut reaches: Reaches = names
             .into_iter()
-            .partition(|name| is_sought && !name.holds_secret());
-        let mut reaches = self.reader().declared_reaches(&scope, sought).await?;
-        reaches.extend(untold.into_iter().map(|name| (name, Reach::Neither)));
+            .map(|name| (name, Reach::Neither))
+            .collect();
+        reaches.extend(known.await?);
         Ok(reaches)
     }
 }

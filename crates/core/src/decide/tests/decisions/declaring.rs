@@ -182,6 +182,31 @@ fn a_name_that_is_a_secret_is_neither_declared_nor_used_nor_told() {
 }
 
 #[test]
+fn a_name_that_is_taken_is_not_declared_and_may_have_been() {
+    let mut world = World::new(PROJECT);
+    let base = base(&mut world);
+    for taken in ["RESTS_ON", "CAUSED", "IMPORTS"] {
+        let declared = Command::DeclareRelation {
+            name: RelationName::stored(taken).unwrap(),
+            reach: Reach::Both,
+            meaning: "one leads to the other".into(),
+        };
+        let refused = world.give(HUMAN, declared).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidArgument);
+    }
+    // Declared before it was taken.
+    let name = RelationName::stored("IMPORTS").unwrap();
+    let known = stored("CAUSES", Reach::Both);
+    let known = DeclaredRelation { name, ..known };
+    world.declared_elsewhere.insert((scope(ORG), name), known);
+    let reach = Reach::Both;
+    let imports = RelationKind::Declared(DeclaredKind { name, reach });
+    world
+        .give(HUMAN, begin(related(&[imports], &base)))
+        .unwrap();
+}
+
+#[test]
 fn what_the_scope_or_one_around_it_has_declared_is_declared_once() {
     let mut world = World::new(PROJECT);
     declared_in(&mut world, ORG, "BREAKS", Reach::Both);
