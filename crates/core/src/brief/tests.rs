@@ -242,6 +242,11 @@ impl Asked<'_> {
         taken
     }
 
+    /// How many references such a brief has no room for.
+    fn beyond(&self, budget: BriefBudget) -> usize {
+        self.impact.affected.len() - self.references(budget).len()
+    }
+
     /// The model: everything that holds here, sorted by what the specification says, word for word, with the references that
     /// there is room for.
     fn model(&self, budget: BriefBudget) -> Vec<BriefItem> {
@@ -302,9 +307,17 @@ fn rank_of(item: &BriefItem) -> Option<Rank> {
     }
 }
 
-/// How many of the items stand in each layer.
-fn by_layer(items: &[BriefItem]) -> Vec<Cut> {
-    let count = |layer| items.iter().filter(|item| item.layer() == layer).count();
+/// How many of the items stand in each layer, with so many references for which theirs has no room.
+fn by_layer(items: &[BriefItem], beyond: usize) -> Vec<Cut> {
+    let count = |layer| {
+        let items = items.iter().filter(|item| item.layer() == layer);
+        let beyond = if layer == Layer::Structural {
+            beyond
+        } else {
+            0
+        };
+        items.count() + beyond
+    };
     let cuts = Layer::ALL.into_iter().map(|layer| Cut {
         layer,
         items: count(layer) as u64,
@@ -382,8 +395,9 @@ proptest! {
         items_max in 1usize..60, bytes_max in 1usize..9_000,
     ) {
         let without = asked(&chains, at, affected);
-        let with = Asked { hints: &hints, ..asked(&chains, at, affected) };
         let budget = BriefBudget { items_max, bytes_max };
+        let beyond = without.beyond(budget);
+        let with = Asked { hints: &hints, ..asked(&chains, at, affected) };
         let (with, without) = match (with.load(budget), without.load(budget)) {
             (Ok(with), Ok(without)) => (with.brief, without.brief),
             // The very first item has no room. Where it is an anchor, nothing stands before it.
@@ -399,7 +413,7 @@ proptest! {
         prop_assert!(anchors.iter().all(|item| item.layer() == Layer::Anchor));
         let cut: Vec<Cut> = with.cut.iter().filter(|cut| cut.layer != Layer::Anchor).copied().collect();
         prop_assert_eq!(&cut, &without.cut);
-        prop_assert!(anchors.is_empty() || cut.is_empty());
+        prop_assert!(anchors.is_empty() || cut == by_layer(&[], beyond));
         prop_assert_eq!(with.impact_cut, without.impact_cut);
     }
 
@@ -411,7 +425,7 @@ proptest! {
         let asked = Asked { hints: &hints, ..asked(&chains, at, affected) };
         let budget = BriefBudget { items_max, bytes_max };
         let whole = asked.model(budget);
-        let beyond = usize::from(affected) - asked.references(budget).len();
+        let beyond = asked.beyond(budget);
         let needed = whole.first().map_or(0, BriefItem::bytes);
         match asked.load(budget) {
             Err(refused) => {
@@ -425,9 +439,8 @@ proptest! {
                 prop_assert!(needed <= bytes_max);
                 let (taken, behind) = whole.split_at(brief.items.len());
                 prop_assert_eq!(&brief.items[..], taken);
-                prop_assert_eq!(&brief.cut, &by_layer(behind));
-                prop_assert_eq!(brief.impact_cut.unwrap_or_default().nodes, beyond as u64);
-                prop_assert_eq!(brief.impact_cut.is_some(), beyond > 0);
+                prop_assert_eq!(&brief.cut, &by_layer(behind, beyond));
+                prop_assert_eq!(brief.impact_cut, None);
                 let bytes: usize = taken.iter().map(BriefItem::bytes).sum();
                 prop_assert!(taken.len() <= items_max && bytes <= bytes_max);
                 if let Some(next) = behind.first() {
@@ -569,7 +582,7 @@ fn only_so_many_items_are_counted_behind_the_cut() {
 }
 
 #[test]
-fn what_an_impact_cut_off_is_told_beside_what_the_budget_does() {
+fn what_an_impact_did_not_find_is_told_beside_what_there_is_no_room_for_and_each_reference_once() {
     let of_limits = impact::Cut {
         nodes: 3,
         ..impact::Cut::default()
@@ -580,14 +593,17 @@ fn what_an_impact_cut_off_is_told_beside_what_the_budget_does() {
         items_max: 1,
         ..AMPLE
     };
+    let of_references = |items| Cut {
+        layer: Layer::Structural,
+        items,
+        more: false,
+    };
     let brief = asked.brief(narrow);
     assert_eq!(brief.items.len(), 1);
-    // Three by the limits, and three for which the layer has no room.
-    let of_both = impact::Cut {
-        nodes: 6,
-        ..of_limits
-    };
-    assert_eq!((brief.cut, brief.impact_cut), (vec![], Some(of_both)));
+    assert_eq!(
+        (brief.cut, brief.impact_cut),
+        (vec![of_references(3)], Some(of_limits))
+    );
     // Where a policy takes all the room, the one that the layer would have is cut off by the budget.
     let policy = Chain {
         rank: Rank::Policy,
@@ -595,16 +611,36 @@ fn what_an_impact_cut_off_is_told_beside_what_the_budget_does() {
     };
     asked.chains = std::slice::from_ref(&policy);
     let brief = asked.brief(narrow);
-    let of_budget = Cut {
-        layer: Layer::Structural,
-        items: 1,
-        more: false,
-    };
     assert_eq!(brief.items, [policy.item(Layer::Policy)]);
     assert_eq!(
         (brief.cut, brief.impact_cut),
-        (vec![of_budget], Some(of_both))
+        (vec![of_references(4)], Some(of_limits))
     );
+}
+
+#[test]
+fn references_without_room_are_all_counted_and_take_no_count_from_what_is_behind() {
+    let mut impact = impact_of(0);
+    let one = impact_of(1).affected.remove(0);
+    impact.affected = vec![one; BRIEF_COUNTED_MAX + 9];
+    let mut cutter = Cutter::new(BriefBudget {
+        items_max: 4,
+        ..AMPLE
+    });
+    cutter.take_impact(&impact).unwrap();
+    assert_eq!(cutter.rows_wanted(), BRIEF_COUNTED_MAX + 1);
+    cutter.leave_out(Layer::Lock, BRIEF_COUNTED_MAX);
+    let cut = |layer, items| Cut {
+        layer,
+        items,
+        more: false,
+    };
+    let counted = BRIEF_COUNTED_MAX as u64;
+    let cuts = [
+        cut(Layer::Structural, counted + 8),
+        cut(Layer::Lock, counted),
+    ];
+    assert_eq!(cutter.finish().cut, cuts);
 }
 
 #[test]
@@ -620,7 +656,9 @@ fn however_much_is_affected_three_quarters_of_the_room_are_left_to_what_stands_b
         let brief = asked.brief(budget);
         let structural = |item: &&BriefItem| item.layer() == Layer::Structural;
         let references = brief.items.iter().filter(structural).count();
-        let beyond = brief.impact_cut.map_or(0, |cut| cut.nodes);
+        let mut cuts = brief.cut.iter();
+        let beyond = cuts.find(|cut| cut.layer == Layer::Structural);
+        let beyond = beyond.map_or(0, |cut| cut.items);
         (references, brief.items.len() - references, beyond)
     };
     let items_max = 40;
