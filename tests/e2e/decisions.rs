@@ -212,6 +212,35 @@ async fn what_one_agent_decides_another_loads_until_it_is_withdrawn() {
 }
 
 #[tokio::test]
+async fn a_cursor_of_one_rank_is_refused_where_another_is_listed_and_skips_nothing_there() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let mut roots = Vec::new();
+    for rank in ["axis", "axis", "lock", "lock"] {
+        let fields = json!({ "rank": rank, "domain": "ui" });
+        let saved = save(&admin, PROJECT, &fields).await;
+        roots.push(text(&saved["root"]).to_owned());
+    }
+    let list = async |rank: &str, after: Option<&str>| {
+        let mut query = vec![("scope", PROJECT), ("rank", rank), ("limit", "1")];
+        query.extend(after.map(|after| ("after", after)));
+        admin.get("/v1/decisions", &query).await
+    };
+    let mut found = Vec::new();
+    for rank in ["axis", "lock"] {
+        let page = list(rank, None).await.ok();
+        found.push(text(&page["items"][0]["root"]).to_owned());
+        let next = text(&page["next"]);
+        let other = if rank == "axis" { "lock" } else { "axis" };
+        let foreign = list(other, Some(next)).await;
+        foreign.refused(400, "invalid_argument");
+        let page = list(rank, Some(next)).await.ok();
+        found.push(text(&page["items"][0]["root"]).to_owned());
+    }
+    assert_eq!(found, roots);
+}
+
+#[tokio::test]
 async fn decisions_are_there_after_a_kill_as_they_were_acknowledged() {
     let mut world = World::start().await;
     let admin = world.admin();

@@ -40,7 +40,7 @@ mod tokens;
 
 pub use anchors::{AnchorFilter, AnchorView, Followed, FollowedItem};
 pub use brief::BriefQuery;
-pub use decisions::{DecisionFilter, DecisionPlace, DecisionView};
+pub use decisions::{DecisionAt, DecisionFilter, DecisionListing, DecisionPlace, DecisionView};
 pub use declared::DeclaredView;
 pub use entries::{EntryView, History};
 pub use erasure::Remains;

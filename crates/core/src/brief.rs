@@ -184,7 +184,7 @@ impl BriefItem {
     }
 }
 
-/// What a budget cut off one layer.
+/// What was cut off one layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// The layer.
@@ -202,10 +202,10 @@ pub struct Brief {
     pub items: Vec<BriefItem>,
     /// The bytes of all of them, as [`BriefItem::bytes`] counts them.
     pub bytes: u64,
-    /// What the budget cut off, by layer; empty when everything is there.
+    /// What was found and left out, by layer: what the budget cut off, and references for which the structural layer has no
+    /// room ([`structural_max`]), each of them once. Empty when everything is there that was found.
     pub cut: Vec<Cut>,
-    /// What the limits of an impact, and that of the layer ([`structural_max`]), cut off the structural layer. What the budget
-    /// cut off it besides stands in [`Self::cut`].
+    /// What the limits of an impact kept from being found, of the structural layer.
     pub impact_cut: Option<impact::Cut>,
 }
 

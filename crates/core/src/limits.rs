@@ -95,9 +95,10 @@ pub const PLACE_BYTES_MAX: usize = SHORT_TEXT_BYTES_MAX;
 pub const RELATION_NAME_BYTES_MAX: usize = 32;
 /// Relations of one decision.
 pub const RELATIONS_MAX: usize = 64;
-/// Decisions that are told of which declare a key with another value.
+/// Decisions that are told of which declare a key with another value, of each scope.
 pub const CONTRADICTIONS_MAX: usize = 64;
-/// Decisions that are read to find them. One that is read and contradicts nothing was saved before claims said their values.
+/// Decisions that are read to find them, in each scope. One that is read and contradicts nothing was saved before claims said
+/// their values.
 pub const CONTRADICTIONS_READ_MAX: usize = 256;
 /// Bytes of the text of one piece of evidence.
 pub const EVIDENCE_BYTES_MAX: usize = RECORD_BYTES_MAX;

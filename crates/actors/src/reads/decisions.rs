@@ -58,9 +58,40 @@ impl DecisionFilter {
     }
 }
 
-/// The place of a decision in a listing.
+/// What a listing is asked for, short enough for each of its places to say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DecisionPlace {
+pub struct DecisionListing {
+    /// The rank, where only one is listed.
+    pub rank: Option<Rank>,
+    /// The domain, where only one is listed.
+    pub domain: Option<DomainKey>,
+    /// Whether those that were withdrawn are listed too.
+    pub withdrawn: bool,
+}
+
+impl DecisionListing {
+    /// The listing that a filter asks for.
+    fn of(filter: &DecisionFilter) -> Self {
+        Self {
+            rank: filter.rank,
+            domain: filter.domain.as_ref().map(DomainKey::of),
+            withdrawn: filter.withdrawn,
+        }
+    }
+}
+
+/// The place of a decision in one listing. In another it is none: what lies before it there was never told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DecisionPlace {
+    /// The listing.
+    pub listing: DecisionListing,
+    /// Where in it.
+    pub at: DecisionAt,
+}
+
+/// Where a decision stands in a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DecisionAt {
     /// Among all decisions of a scope: by its root.
     Root(DecisionId),
     /// Among the active ones of one rank: by its domain and by when it was begun.
@@ -80,7 +111,7 @@ impl<S: Store> Reader<S> {
     /// may hold fewer than asked for, even none, and still not be the last.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the limit, `invalid_argument` for a place of the other listing, and what the
+    /// `invalid_argument` or `too_large` for the limit, `invalid_argument` for a place of another listing, and what the
     /// store answers.
     pub async fn decisions(
         &self,
@@ -91,14 +122,19 @@ impl<S: Store> Reader<S> {
     ) -> Result<Page<DecisionHead, DecisionPlace>, Error> {
         let page = Paging::of(limit)?;
         let scope = ScopeKey::of(scope);
-        let listing = match filter.lists() {
-            Some(rank) => Listing::Active(active_range(&scope, rank, filter, after)?),
-            None => Listing::All(head_range(&scope, after)?),
+        let listing = DecisionListing::of(filter);
+        let after = match after {
+            Some(place) if place.listing != listing => return Err(foreign()),
+            after => after.map(|place| place.at),
+        };
+        let rows = match filter.lists() {
+            Some(rank) => Rows::Active(active_range(&scope, rank, listing.domain, after)?),
+            None => Rows::All(head_range(&scope, after)?),
         };
         let mut txn = self.snapshot().await?;
-        let found = match listing {
-            Listing::Active(range) => active(&mut txn, range, page).await,
-            Listing::All(range) => all(&mut txn, range, filter, page).await,
+        let found = match rows {
+            Rows::Active(range) => active(&mut txn, range, listing, page).await,
+            Rows::All(range) => all(&mut txn, range, filter, page).await,
         };
         found.map_err(|error| refusal(&error))
     }
@@ -157,8 +193,8 @@ impl<S: Store> Reader<S> {
     }
 
     /// Active decisions of a scope and of those around it that declare the key of `claim` with another value, those of the
-    /// widest scope first, but for `besides`, which is one of the scope itself. At most [`CONTRADICTIONS_MAX`] are told of; that
-    /// there may be more is said.
+    /// widest scope first, but for `besides`, which is one of the scope itself. Of each scope at most [`CONTRADICTIONS_MAX`] are
+    /// told of, whatever the others hold; that there may be more is said.
     ///
     /// # Errors
     /// What the store answers.
@@ -175,33 +211,32 @@ impl<S: Store> Reader<S> {
 }
 
 /// The rows that a listing looks at.
-enum Listing {
+enum Rows {
     /// Places of active decisions.
     Active(KeyRange),
     /// Heads.
     All(KeyRange),
 }
 
-/// Active decisions of a rank, and of the domain of the filter where it has one.
+/// Active decisions of a rank, and of one domain where only that is listed.
 fn active_range(
     scope: &ScopeKey,
     rank: Rank,
-    filter: &DecisionFilter,
-    after: Option<DecisionPlace>,
+    domain: Option<DomainKey>,
+    after: Option<DecisionAt>,
 ) -> Result<KeyRange, Error> {
     let after = match after {
         None => None,
-        Some(DecisionPlace::Listed {
+        Some(DecisionAt::Listed {
             domain,
             begun,
             root,
         }) => Some((domain, begun, root)),
-        Some(DecisionPlace::Root(_)) => return Err(foreign()),
+        Some(DecisionAt::Root(_)) => return Err(foreign()),
     };
-    let Some(domain) = &filter.domain else {
+    let Some(domain) = domain else {
         return Ok(decision_listed::range_of_rank(scope, rank, after));
     };
-    let domain = DomainKey::of(domain);
     if after.is_some_and(|(of, ..)| of != domain) {
         return Err(foreign());
     }
@@ -210,11 +245,11 @@ fn active_range(
 }
 
 /// All decisions.
-fn head_range(scope: &ScopeKey, after: Option<DecisionPlace>) -> Result<KeyRange, Error> {
+fn head_range(scope: &ScopeKey, after: Option<DecisionAt>) -> Result<KeyRange, Error> {
     let after = match after {
         None => None,
-        Some(DecisionPlace::Root(root)) => Some(root),
-        Some(DecisionPlace::Listed { .. }) => return Err(foreign()),
+        Some(DecisionAt::Root(root)) => Some(root),
+        Some(DecisionAt::Listed { .. }) => return Err(foreign()),
     };
     Ok(keys::decision::range_after(scope, after))
 }
@@ -228,6 +263,7 @@ fn foreign() -> Error {
 async fn active(
     txn: &mut impl Txn,
     range: KeyRange,
+    listing: DecisionListing,
     mut page: Paging<DecisionHead, DecisionPlace>,
 ) -> Result<Page<DecisionHead, DecisionPlace>, StoreError> {
     let mut stream = RowStream::new(range);
@@ -237,10 +273,13 @@ async fn active(
         };
         let at = decision_listed::parse(&key)?;
         decision_listed::decode(&key, &value)?;
-        let place = DecisionPlace::Listed {
-            domain: at.domain,
-            begun: at.begun,
-            root: at.root,
+        let place = DecisionPlace {
+            listing,
+            at: DecisionAt::Listed {
+                domain: at.domain,
+                begun: at.begun,
+                root: at.root,
+            },
         };
         // What is listed has a head; where it is lost, an audit tells so.
         let key = keys::decision::key(&at.scope, at.root);
@@ -261,13 +300,15 @@ async fn all(
     filter: &DecisionFilter,
     mut page: Paging<DecisionHead, DecisionPlace>,
 ) -> Result<Page<DecisionHead, DecisionPlace>, StoreError> {
+    let listing = DecisionListing::of(filter);
     let mut stream = RowStream::new(range);
     while page.has_room() {
         let Some((key, value)) = stream.next(txn).await? else {
             return Ok(page.whole());
         };
         let head = keys::decision::decode(&key, &value)?;
-        let place = DecisionPlace::Root(head.root);
+        let at = DecisionAt::Root(head.root);
+        let place = DecisionPlace { listing, at };
         let is_listed = filter.admits(&head);
         page.take(place, value.len(), is_listed.then_some(head));
     }
@@ -329,8 +370,8 @@ pub(super) async fn version_of(
 
 /// As [`Reader::contradictions`], of one moment with what else is read in the transaction.
 ///
-/// So many claims of each scope are looked at, so that what lies further out does not hide what is near. That a claim has
-/// another value is told by its row: heads are read of what is told, and of what was saved before rows told that.
+/// Each scope is looked into within bounds of its own, of rows, of heads that are read and of what is told, so that none
+/// hides another: neither what lies further out what is near, nor the other way about.
 pub(super) async fn contradictions_in(
     txn: &mut impl Txn,
     scope: &Scope,
@@ -339,44 +380,59 @@ pub(super) async fn contradictions_in(
 ) -> Result<Contradictions, StoreError> {
     // As it is stored.
     let claim = claim.masked();
-    let same = ValueHash::of(&claim.value);
-    let (mut found, mut read) = (Contradictions::default(), 0);
-    for holder in scope.with_ancestors().into_iter().rev() {
-        let here = ScopeKey::of(&holder);
-        let range = decision_claim::range_of_claim(&here, ClaimKey::of(&claim.key));
-        let mut stream = RowStream::new(range);
-        let mut looked_at = 0;
-        while let Some((key, value)) = stream.next(txn).await? {
-            looked_at += 1;
-            if looked_at > PAGE_SCAN_ROWS_MAX {
-                found.cut = true;
-                break;
-            }
-            let root = decision_claim::parse(&key)?.root;
-            let is_same = decision_claim::decode(&key, &value)?.value == Some(same);
-            if is_same || (besides == Some(root) && holder == *scope) {
-                continue;
-            }
-            if found.told.len() == CONTRADICTIONS_MAX || read == CONTRADICTIONS_READ_MAX {
-                found.cut = true;
-                return Ok(found);
-            }
-            read += 1;
-            let Some(head) = head_of(txn, &here, root).await? else {
-                continue;
-            };
-            let (scope, rank, title) = (holder.clone(), head.rank, head.title);
-            // The place of a key is a hash, which another key may share.
-            let is_against = |other: &Claim| other.key == claim.key && other.value != claim.value;
-            if let Some(claim) = head.claim.filter(is_against) {
-                found.told.push(Contradiction {
-                    scope,
-                    root,
-                    rank,
-                    title,
-                    claim,
-                });
-            }
+    let mut nearest_first = Vec::new();
+    for holder in scope.with_ancestors() {
+        let besides = besides.filter(|_| holder == *scope);
+        nearest_first.push(contradictions_of(txn, &holder, &claim, besides).await?);
+    }
+    let mut found = Contradictions::default();
+    for of_scope in nearest_first.into_iter().rev() {
+        found.told.extend(of_scope.told);
+        found.cut |= of_scope.cut;
+    }
+    Ok(found)
+}
+
+/// Those of one scope, by their roots. That a claim has another value is told by its row: heads are read of what is told, and
+/// of what was saved before rows told that.
+async fn contradictions_of(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    claim: &Claim,
+    besides: Option<DecisionId>,
+) -> Result<Contradictions, StoreError> {
+    let (here, same) = (ScopeKey::of(scope), ValueHash::of(&claim.value));
+    let range = decision_claim::range_of_claim(&here, ClaimKey::of(&claim.key));
+    let mut stream = RowStream::new(range);
+    let (mut looked_at, mut read) = (0, 0);
+    let mut found = Contradictions::default();
+    while let Some((key, value)) = stream.next(txn).await? {
+        let root = decision_claim::parse(&key)?.root;
+        let is_same = decision_claim::decode(&key, &value)?.value == Some(same);
+        let is_passed_over = is_same || besides == Some(root);
+        let is_full = found.told.len() == CONTRADICTIONS_MAX || read == CONTRADICTIONS_READ_MAX;
+        if looked_at == PAGE_SCAN_ROWS_MAX || (is_full && !is_passed_over) {
+            found.cut = true;
+            break;
+        }
+        looked_at += 1;
+        if is_passed_over {
+            continue;
+        }
+        read += 1;
+        let Some(head) = head_of(txn, &here, root).await? else {
+            continue;
+        };
+        // The place of a key is a hash, which another key may share.
+        let is_against = |other: &Claim| other.key == claim.key && other.value != claim.value;
+        if let Some(claim) = head.claim.filter(is_against) {
+            found.told.push(Contradiction {
+                scope: scope.clone(),
+                root,
+                rank: head.rank,
+                title: head.title,
+                claim,
+            });
         }
     }
     Ok(found)

@@ -88,8 +88,7 @@ impl Cutter {
     }
 
     /// Takes the structural layer: references to the first nodes that are affected, as many as the layer has room for
-    /// ([`structural_max`]). Those behind count among the nodes that the limits of the impact cut off, of which is told beside
-    /// what the budget does.
+    /// ([`structural_max`]). Those behind are left out.
     ///
     /// # Errors
     /// As [`Self::take`].
@@ -102,11 +101,17 @@ impl Cutter {
         for item in references().take(taken) {
             self.take(item)?;
         }
-        if taken < all {
-            let cut = self.impact_cut.get_or_insert_default();
-            cut.nodes += (all - taken) as u64;
-        }
+        self.leave_references_out(all - taken);
         Ok(())
+    }
+
+    /// Counts references that the structural layer has no room for, whatever room the brief has. They were found already, so
+    /// all of them are counted, and none takes the place of what is counted behind.
+    pub fn leave_references_out(&mut self, count: usize) {
+        if count > 0 {
+            let (known, _) = self.left_out.entry(Layer::Structural).or_default();
+            *known += count;
+        }
     }
 
     /// How many rows of a list are worth looking at when nothing is taken any more: those that are counted, and one, which

@@ -9,12 +9,12 @@ use super::*;
 use crate::decision::{Act, Domain, NewDecision, Node, RelationKind};
 use crate::id::{DecisionId, Seq};
 use crate::impact::Source;
-use crate::limits::BRIEF_COUNTED_MAX;
 use crate::principal::Actor;
 use crate::scope::Level;
 use crate::time::Timestamp;
 
 mod hints;
+mod room;
 
 use hints::{Hint, any_hints};
 
@@ -242,6 +242,11 @@ impl Asked<'_> {
         taken
     }
 
+    /// How many references such a brief has no room for.
+    fn beyond(&self, budget: BriefBudget) -> usize {
+        self.impact.affected.len() - self.references(budget).len()
+    }
+
     /// The model: everything that holds here, sorted by what the specification says, word for word, with the references that
     /// there is room for.
     fn model(&self, budget: BriefBudget) -> Vec<BriefItem> {
@@ -302,9 +307,17 @@ fn rank_of(item: &BriefItem) -> Option<Rank> {
     }
 }
 
-/// How many of the items stand in each layer.
-fn by_layer(items: &[BriefItem]) -> Vec<Cut> {
-    let count = |layer| items.iter().filter(|item| item.layer() == layer).count();
+/// How many of the items stand in each layer, with so many references for which theirs has no room.
+fn by_layer(items: &[BriefItem], beyond: usize) -> Vec<Cut> {
+    let count = |layer| {
+        let items = items.iter().filter(|item| item.layer() == layer);
+        let beyond = if layer == Layer::Structural {
+            beyond
+        } else {
+            0
+        };
+        items.count() + beyond
+    };
     let cuts = Layer::ALL.into_iter().map(|layer| Cut {
         layer,
         items: count(layer) as u64,
@@ -382,8 +395,9 @@ proptest! {
         items_max in 1usize..60, bytes_max in 1usize..9_000,
     ) {
         let without = asked(&chains, at, affected);
-        let with = Asked { hints: &hints, ..asked(&chains, at, affected) };
         let budget = BriefBudget { items_max, bytes_max };
+        let beyond = without.beyond(budget);
+        let with = Asked { hints: &hints, ..asked(&chains, at, affected) };
         let (with, without) = match (with.load(budget), without.load(budget)) {
             (Ok(with), Ok(without)) => (with.brief, without.brief),
             // The very first item has no room. Where it is an anchor, nothing stands before it.
@@ -399,7 +413,7 @@ proptest! {
         prop_assert!(anchors.iter().all(|item| item.layer() == Layer::Anchor));
         let cut: Vec<Cut> = with.cut.iter().filter(|cut| cut.layer != Layer::Anchor).copied().collect();
         prop_assert_eq!(&cut, &without.cut);
-        prop_assert!(anchors.is_empty() || cut.is_empty());
+        prop_assert!(anchors.is_empty() || cut == by_layer(&[], beyond));
         prop_assert_eq!(with.impact_cut, without.impact_cut);
     }
 
@@ -411,7 +425,7 @@ proptest! {
         let asked = Asked { hints: &hints, ..asked(&chains, at, affected) };
         let budget = BriefBudget { items_max, bytes_max };
         let whole = asked.model(budget);
-        let beyond = usize::from(affected) - asked.references(budget).len();
+        let beyond = asked.beyond(budget);
         let needed = whole.first().map_or(0, BriefItem::bytes);
         match asked.load(budget) {
             Err(refused) => {
@@ -425,9 +439,8 @@ proptest! {
                 prop_assert!(needed <= bytes_max);
                 let (taken, behind) = whole.split_at(brief.items.len());
                 prop_assert_eq!(&brief.items[..], taken);
-                prop_assert_eq!(&brief.cut, &by_layer(behind));
-                prop_assert_eq!(brief.impact_cut.unwrap_or_default().nodes, beyond as u64);
-                prop_assert_eq!(brief.impact_cut.is_some(), beyond > 0);
+                prop_assert_eq!(&brief.cut, &by_layer(behind, beyond));
+                prop_assert_eq!(brief.impact_cut, None);
                 let bytes: usize = taken.iter().map(BriefItem::bytes).sum();
                 prop_assert!(taken.len() <= items_max && bytes <= bytes_max);
                 if let Some(next) = behind.first() {
@@ -508,163 +521,10 @@ fn chain(number: u8, content_bytes: usize) -> Chain {
 }
 
 #[test]
-fn a_smaller_item_is_not_taken_before_a_larger_one_that_stands_before_it() {
-    let chains = [chain(1, 10), chain(2, 900), chain(3, 10)];
-    let asked = asked(&chains, (0, 0), 0);
-    let sizes = asked
-        .model(AMPLE)
-        .iter()
-        .map(BriefItem::bytes)
-        .collect::<Vec<_>>();
-    let room = |bytes_max| {
-        let brief = asked.brief(BriefBudget { bytes_max, ..AMPLE });
-        let left_out = brief
-            .cut
-            .first()
-            .map(|cut| (cut.layer, cut.items, cut.more));
-        (brief.items.len(), left_out)
-    };
-    let left_out = |items| Some((Layer::Normal, items, false));
-    assert_eq!(room(sizes[0] + sizes[2]), (1, left_out(2)));
-    assert_eq!(room(sizes[0] + sizes[1]), (2, left_out(1)));
-    assert_eq!(room(sizes.iter().sum::<usize>() - 1), (2, left_out(1)));
-    assert_eq!(room(sizes.iter().sum()), (3, None));
-}
-
-#[test]
 fn an_item_counts_all_that_it_says() {
     let bytes = |content| chain(1, content).item(Layer::Normal).bytes();
     assert!(bytes(0) > "what was decided".len());
     assert_eq!(bytes(2_000), bytes(1_000) + 1_000);
-}
-
-#[test]
-fn only_so_many_items_are_counted_behind_the_cut() {
-    let full = || {
-        let budget = BriefBudget {
-            items_max: 1,
-            ..AMPLE
-        };
-        let mut cutter = Cutter::new(budget);
-        cutter.take(chain(1, 0).item(Layer::GlobalAxis)).unwrap();
-        assert!(cutter.is_full());
-        cutter
-    };
-    let cut = |layer, items, more| Cut { layer, items, more };
-
-    let mut cutter = full();
-    assert_eq!(cutter.rows_wanted(), BRIEF_COUNTED_MAX + 1);
-    cutter.leave_out(Layer::DomainAxis, 0);
-    cutter.leave_out(Layer::Lock, 400);
-    cutter.leave_out(Layer::Lock, 600);
-    assert_eq!(cutter.rows_wanted(), 1);
-    assert_eq!(cutter.finish().cut, [cut(Layer::Lock, 1_000, false)]);
-
-    let mut cutter = full();
-    cutter.leave_out(Layer::Lock, cutter.rows_wanted());
-    assert_eq!(cutter.rows_wanted(), 1);
-    cutter.leave_out(Layer::Normal, 1);
-    let cuts = [cut(Layer::Lock, 1_000, true), cut(Layer::Normal, 0, true)];
-    assert_eq!(cutter.finish().cut, cuts);
-}
-
-#[test]
-fn what_an_impact_cut_off_is_told_beside_what_the_budget_does() {
-    let of_limits = impact::Cut {
-        nodes: 3,
-        ..impact::Cut::default()
-    };
-    let mut asked = asked(&[], (1, 0), 4);
-    asked.impact.cut = Some(of_limits);
-    let narrow = BriefBudget {
-        items_max: 1,
-        ..AMPLE
-    };
-    let brief = asked.brief(narrow);
-    assert_eq!(brief.items.len(), 1);
-    // Three by the limits, and three for which the layer has no room.
-    let of_both = impact::Cut {
-        nodes: 6,
-        ..of_limits
-    };
-    assert_eq!((brief.cut, brief.impact_cut), (vec![], Some(of_both)));
-    // Where a policy takes all the room, the one that the layer would have is cut off by the budget.
-    let policy = Chain {
-        rank: Rank::Policy,
-        ..chain(1, 10)
-    };
-    asked.chains = std::slice::from_ref(&policy);
-    let brief = asked.brief(narrow);
-    let of_budget = Cut {
-        layer: Layer::Structural,
-        items: 1,
-        more: false,
-    };
-    assert_eq!(brief.items, [policy.item(Layer::Policy)]);
-    assert_eq!(
-        (brief.cut, brief.impact_cut),
-        (vec![of_budget], Some(of_both))
-    );
-}
-
-#[test]
-fn however_much_is_affected_three_quarters_of_the_room_are_left_to_what_stands_behind_it() {
-    let guarded = |(number, rank): (u8, Rank)| Chain {
-        rank,
-        ..chain(number, 10)
-    };
-    let ranks = (0..30).map(|number| (number, [Rank::Axis, Rank::Lock][usize::from(number % 2)]));
-    let chains: Vec<Chain> = ranks.map(guarded).collect();
-    let asked = asked(&chains, (0, 0), 200);
-    let told = |budget: BriefBudget| {
-        let brief = asked.brief(budget);
-        let structural = |item: &&BriefItem| item.layer() == Layer::Structural;
-        let references = brief.items.iter().filter(structural).count();
-        let beyond = brief.impact_cut.map_or(0, |cut| cut.nodes);
-        (references, brief.items.len() - references, beyond)
-    };
-    let items_max = 40;
-    assert_eq!(told(BriefBudget { items_max, ..AMPLE }), (10, 30, 190));
-    // The same of bytes: whoever gives long names gets no more room for them.
-    let one = asked.references(AMPLE)[0].bytes();
-    let bytes_max = 40 * one;
-    assert_eq!(told(BriefBudget { bytes_max, ..AMPLE }).0, 10);
-    let bytes_max = 40 * one - 1;
-    assert_eq!(told(BriefBudget { bytes_max, ..AMPLE }).0, 9);
-}
-
-#[test]
-fn a_reference_has_room_in_the_smallest_brief() {
-    for (items_max, bytes, expected) in [
-        (1, vec![10, 10], 1),
-        (7, vec![10, 10], 1),
-        (8, vec![10, 10, 10], 2),
-        (1_000, vec![26], 1),
-        (1_000, vec![25, 1], 1),
-        (1_000, vec![24, 1, 1], 2),
-        (1_000, vec![], 1),
-    ] {
-        let bytes_max = 100;
-        let budget = BriefBudget {
-            items_max,
-            bytes_max,
-        };
-        assert_eq!(structural_max(budget, bytes.clone()), expected, "{bytes:?}");
-    }
-}
-
-#[test]
-fn a_budget_of_nothing_or_beyond_the_greatest_is_refused() {
-    let code = |items, bytes| BriefBudget::of(items, bytes).map_err(|error| error.code);
-    assert_eq!(code(None, None), Ok(BriefBudget::default()));
-    let most = code(Some(BRIEF_ITEMS_MAX), Some(BRIEF_BYTES_MAX));
-    assert_eq!(most, Ok(AMPLE));
-    assert_eq!(code(Some(0), None), Err(ErrorCode::InvalidArgument));
-    assert_eq!(code(None, Some(0)), Err(ErrorCode::InvalidArgument));
-    let many = BRIEF_ITEMS_MAX + 1;
-    assert_eq!(code(Some(many), None), Err(ErrorCode::TooLarge));
-    let many = BRIEF_BYTES_MAX + 1;
-    assert_eq!(code(None, Some(many)), Err(ErrorCode::TooLarge));
 }
 
 #[test]

@@ -125,12 +125,12 @@ pub struct Contradiction {
     pub claim: Claim,
 }
 
-/// The decisions that declare a key with another value, those of the widest scope first.
+/// The decisions that declare a key with another value, those of the widest scope first, and of one scope by their roots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contradictions {
     /// Those that are told of.
     pub told: Vec<Contradiction>,
-    /// Whether there may be more: there is room for so many, and so many are looked at.
+    /// Whether there may be more: of each scope there is room for so many, and so many are looked at.
     pub cut: bool,
 }
 

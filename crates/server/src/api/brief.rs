@@ -87,9 +87,11 @@ pub struct Brief {
     pub items: Vec<BriefItem>,
     /// Bytes of the items, as the budget counts them.
     pub bytes: u64,
-    /// What the budget cut off, by layer; empty when everything is there. It cuts from the end, and whole items.
+    /// What was left out, by layer; with no `impact_cut` beside it, all is there when it is empty. The budget cuts from the
+    /// end, and whole items. The structural layer takes a quarter of it at most, of items and of bytes, and one item in any case: what
+    /// that leaves out is told here as well, each reference once, also where there is room behind.
     pub cut: Vec<LayerCut>,
-    /// What limits cut off the structural layer.
+    /// What limits of the impact kept from being found, of the structural layer. No reference that `cut` counts is among that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impact_cut: Option<ImpactCut>,
 }
@@ -206,13 +208,14 @@ impl BriefDecision {
     }
 }
 
-/// What a budget cut off one layer.
+/// What was left out of one layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LayerCut {
     /// The layer.
     #[schema(value_type = schema::Layer)]
     pub layer: Layer,
-    /// How many of its items are left out, as far as they were counted: up to 1,000 of all layers together.
+    /// How many of its items are left out, as far as they were counted: up to 1,000 of all layers together, and besides
+    /// all references for which the structural layer has no room.
     pub items: u64,
     /// Whether there are more than were counted.
     pub more: bool,

@@ -3,8 +3,8 @@
 //! Owns the form. A cursor of one sort of listing is refused by another, and one from before a restore by
 //! the restored store.
 
-use sillok_actors::reads::{DecisionPlace, JobPlace};
-use sillok_core::decision::RelationName;
+use sillok_actors::reads::{DecisionAt, DecisionListing, DecisionPlace, JobPlace};
+use sillok_core::decision::{Rank, RelationName};
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId, Seq};
 use sillok_core::scope::Scope;
@@ -13,6 +13,11 @@ use sillok_store::keys::decision_listed::DomainKey;
 
 /// The generation of a store that was never restored, whose cursors do not name it.
 const FIRST_GENERATION: u32 = 1;
+/// What stands for no rank, where a listing of decisions has all.
+const ALL_RANKS: &str = "x";
+/// What stands for a listing of active decisions, and for one of those too that were withdrawn.
+const ACTIVE: &str = "a";
+const WITHDRAWN: &str = "w";
 
 /// A place in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,15 +54,7 @@ impl Cursor {
             Self::Promotion(place) => {
                 format!("j{:x}-{}", place.slot.number(), place.verification)
             }
-            Self::Decision(DecisionPlace::Root(root)) => format!("d{root}"),
-            Self::Decision(DecisionPlace::Listed {
-                domain,
-                begun,
-                root,
-            }) => {
-                let domain = hex::encode(domain.as_bytes());
-                format!("l{domain}-{:x}-{root}", begun.get())
-            }
+            Self::Decision(place) => decision_text(place),
             Self::Evidence(id) => format!("v{id}"),
             Self::Anchor(id) => format!("a{id}"),
             Self::Relation(name) => format!("k{name}"),
@@ -152,26 +149,24 @@ impl Cursor {
     pub fn decision(text: Option<&str>, generation: u32) -> Result<Option<DecisionPlace>, Error> {
         let Some(text) = text else { return Ok(None) };
         let place = place_of(text, generation)?;
-        let root_of = |text: &str| -> Result<DecisionId, Error> {
-            text.parse().map_err(|_: Error| foreign())
+        let (form, rest) = place.split_at_checked(1).ok_or_else(foreign)?;
+        let (listing, at) = rest.split_once('-').ok_or_else(foreign)?;
+        let at = match form {
+            "d" => DecisionAt::Root(root_of(at)?),
+            "l" => {
+                let (domain, at) = at.split_once('-').ok_or_else(foreign)?;
+                let (begun, root) = at.split_once('-').ok_or_else(foreign)?;
+                let begun = u64::from_str_radix(begun, 16).map_err(|_| foreign())?;
+                DecisionAt::Listed {
+                    domain: domain_of(domain)?,
+                    begun: Seq::new(begun),
+                    root: root_of(root)?,
+                }
+            }
+            _ => return Err(foreign()),
         };
-        if let Some(root) = place.strip_prefix('d') {
-            return Ok(Some(DecisionPlace::Root(root_of(root)?)));
-        }
-        let listed = place.strip_prefix('l').ok_or_else(foreign)?;
-        let mut parts = listed.splitn(3, '-');
-        let (Some(domain), Some(begun), Some(root)) = (parts.next(), parts.next(), parts.next())
-        else {
-            return Err(foreign());
-        };
-        let mut bytes = [0; DomainKey::LEN];
-        hex::decode_to_slice(domain, &mut bytes).map_err(|_| foreign())?;
-        let begun = u64::from_str_radix(begun, 16).map_err(|_| foreign())?;
-        Ok(Some(DecisionPlace::Listed {
-            domain: DomainKey::from_bytes(bytes),
-            begun: Seq::new(begun),
-            root: root_of(root)?,
-        }))
+        let listing = listing_of(listing)?;
+        Ok(Some(DecisionPlace { listing, at }))
     }
 
     /// Reads a cursor over evidence; none stands for the start.
@@ -209,6 +204,69 @@ impl Cursor {
     }
 }
 
+/// The text of a place among decisions: the listing first, since it is a place of that one alone.
+fn decision_text(place: &DecisionPlace) -> String {
+    let DecisionListing {
+        rank,
+        domain,
+        withdrawn,
+    } = place.listing;
+    let withdrawn = if withdrawn { WITHDRAWN } else { ACTIVE };
+    let rank = rank.map_or_else(|| ALL_RANKS.to_owned(), |rank| (rank as u8).to_string());
+    let domain = domain.map_or_else(String::new, |domain| hex::encode(domain.as_bytes()));
+    let listing = format!("{withdrawn}{rank}{domain}");
+    match place.at {
+        DecisionAt::Root(root) => format!("d{listing}-{root}"),
+        DecisionAt::Listed {
+            domain,
+            begun,
+            root,
+        } => {
+            let domain = hex::encode(domain.as_bytes());
+            format!("l{listing}-{domain}-{:x}-{root}", begun.get())
+        }
+    }
+}
+
+/// The listing of decisions that a cursor names.
+fn listing_of(text: &str) -> Result<DecisionListing, Error> {
+    let (withdrawn, rest) = text.split_at_checked(1).ok_or_else(foreign)?;
+    let (rank, domain) = rest.split_at_checked(1).ok_or_else(foreign)?;
+    let withdrawn = match withdrawn {
+        WITHDRAWN => true,
+        ACTIVE => false,
+        _ => return Err(foreign()),
+    };
+    let rank = match rank {
+        ALL_RANKS => None,
+        number => {
+            let number: usize = number.parse().map_err(|_| foreign())?;
+            Some(*Rank::ALL.get(number).ok_or_else(foreign)?)
+        }
+    };
+    let domain = match domain {
+        "" => None,
+        domain => Some(domain_of(domain)?),
+    };
+    Ok(DecisionListing {
+        rank,
+        domain,
+        withdrawn,
+    })
+}
+
+/// The domain that a cursor names.
+fn domain_of(text: &str) -> Result<DomainKey, Error> {
+    let mut bytes = [0; DomainKey::LEN];
+    hex::decode_to_slice(text, &mut bytes).map_err(|_| foreign())?;
+    Ok(DomainKey::from_bytes(bytes))
+}
+
+/// The decision that a cursor names.
+fn root_of(text: &str) -> Result<DecisionId, Error> {
+    text.parse().map_err(|_: Error| foreign())
+}
+
 /// The place that a cursor names, if it is of this generation.
 fn place_of(text: &str, generation: u32) -> Result<&str, Error> {
     if !text.starts_with(['q', 'p', 'e', 'w', 'j', 'd', 'l', 'v', 'a', 'k']) {
@@ -236,127 +294,4 @@ fn foreign() -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use sillok_core::id::VerificationId;
-
-    use super::*;
-
-    #[test]
-    fn a_cursor_is_read_back_by_its_own_listing_only() {
-        for generation in [1, 7, u32::MAX] {
-            let seq = Cursor::Seq(Seq::new(700)).encode(generation);
-            let scope = Scope::parse("org/a.b/project/b").unwrap();
-            let path = Cursor::Scope(scope.clone()).encode(generation);
-            let entry = EntryId::from_bytes([9; 16]);
-            let line = Cursor::Entry(entry).encode(generation);
-            let place = JobPlace {
-                slot: Slot::new(4_095).unwrap(),
-                verification: VerificationId::from_bytes([7; 16]),
-            };
-            let job = Cursor::Promotion(place).encode(generation);
-            let read_job = |text: &str| Cursor::promotion(Some(text), generation);
-            assert_eq!(read_job(&job).unwrap(), Some(place));
-            for foreign in [&path, &line, &seq, "j", "j1000-", "jfff-x", "jfff"] {
-                assert!(read_job(foreign).is_err(), "{foreign}");
-            }
-            let root = DecisionId::from_bytes([5; 16]);
-            let of_all = DecisionPlace::Root(root);
-            let of_rank = DecisionPlace::Listed {
-                domain: DomainKey::from_bytes([6; DomainKey::LEN]),
-                begun: Seq::new(700),
-                root,
-            };
-            let decision = Cursor::Decision(of_all).encode(generation);
-            let listed = Cursor::Decision(of_rank).encode(generation);
-            let read_root = |text: &str| Cursor::decision(Some(text), generation);
-            assert_eq!(read_root(&decision).unwrap(), Some(of_all));
-            assert_eq!(read_root(&listed).unwrap(), Some(of_rank));
-            let short = format!("l06-1-{root}");
-            for foreign in [
-                &path, &line, &seq, &job, "d", "d5", "l", "l-", "l--", &short,
-            ] {
-                assert!(read_root(foreign).is_err(), "{foreign}");
-            }
-            assert!(Cursor::entry(Some(&decision), generation).is_err());
-            let id = EvidenceId::from_bytes([4; 16]);
-            let evidence = Cursor::Evidence(id).encode(generation);
-            let read_evidence = |text: &str| Cursor::evidence(Some(text), generation);
-            assert_eq!(read_evidence(&evidence).unwrap(), Some(id));
-            let id = AnchorId::from_bytes([3; 16]);
-            let anchor = Cursor::Anchor(id).encode(generation);
-            let read_anchor = |text: &str| Cursor::anchor(Some(text), generation);
-            assert_eq!(read_anchor(&anchor).unwrap(), Some(id));
-            for foreign in [&path, &line, &seq, &decision, "v", "a", "a5"] {
-                assert!(read_evidence(foreign).is_err(), "{foreign}");
-                assert!(read_anchor(foreign).is_err(), "{foreign}");
-            }
-            assert!(read_evidence(&anchor).is_err() && read_anchor(&evidence).is_err());
-            let name: RelationName = "CAUSES_7".parse().unwrap();
-            let relation = Cursor::Relation(name).encode(generation);
-            let read_relation = |text: &str| Cursor::relation(Some(text), generation);
-            assert_eq!(read_relation(&relation).unwrap(), Some(name));
-            for foreign in [&path, &line, &seq, &anchor, "k", "k7", "kVALIDATES"] {
-                assert!(read_relation(foreign).is_err(), "{foreign}");
-            }
-            assert!(read_anchor(&relation).is_err());
-            let read = |text: &str| Cursor::seq(Some(text), generation);
-            assert_eq!(read(&seq).unwrap(), Seq::new(700));
-            assert_eq!(Cursor::scope(Some(&path), generation).unwrap(), Some(scope));
-            assert_eq!(Cursor::entry(Some(&line), generation).unwrap(), Some(entry));
-            assert_eq!(read("700").unwrap(), Seq::new(700));
-            for foreign in [
-                path.as_str(),
-                &line,
-                &job,
-                "",
-                "\u{e9}",
-                "-7",
-                "q7.",
-                "q7.1.1",
-            ] {
-                assert!(read(foreign).is_err(), "{foreign}");
-            }
-            for wrong in [&path, &line] {
-                assert_eq!(read(wrong).unwrap_err().code, ErrorCode::InvalidArgument);
-            }
-            assert!(Cursor::scope(Some(&seq), generation).is_err());
-            assert!(Cursor::entry(Some(&seq), generation).is_err());
-        }
-    }
-
-    #[test]
-    fn a_cursor_from_before_a_restore_is_refused_by_name() {
-        let scope = Scope::parse("org/a").unwrap();
-        for (given, current) in [(1, 5), (5, 1), (5, 6)] {
-            let code = |refused: Error| refused.code;
-            let seq = Cursor::Seq(Seq::new(7)).encode(given);
-            let path = Cursor::Scope(scope.clone()).encode(given);
-            let line = Cursor::Entry(EntryId::from_bytes([9; 16])).encode(given);
-            let changed = Err(ErrorCode::HistoryChanged);
-            assert_eq!(
-                Cursor::seq(Some(&seq), current).map_err(code),
-                changed.map(|()| Seq::ZERO)
-            );
-            assert_eq!(
-                Cursor::scope(Some(&path), current).map_err(code),
-                changed.map(|()| None)
-            );
-            assert_eq!(
-                Cursor::entry(Some(&line), current).map_err(code),
-                changed.map(|()| None)
-            );
-        }
-    }
-
-    #[test]
-    fn no_cursor_is_the_start() {
-        assert_eq!(Cursor::seq(None, 3).unwrap(), Seq::ZERO);
-        assert_eq!(Cursor::scope(None, 3).unwrap(), None);
-        assert_eq!(Cursor::entry(None, 3).unwrap(), None);
-        assert_eq!(Cursor::promotion(None, 3).unwrap(), None);
-        assert_eq!(Cursor::decision(None, 3).unwrap(), None);
-        assert_eq!(Cursor::evidence(None, 3).unwrap(), None);
-        assert_eq!(Cursor::anchor(None, 3).unwrap(), None);
-        assert_eq!(Cursor::relation(None, 3).unwrap(), None);
-    }
-}
+mod tests;

@@ -132,8 +132,7 @@ impl From<impact::Source> for Reached {
 /// there are at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ImpactCut {
-    /// Nodes that were reached when there were enough: at least so many. In a brief, those too for which its structural layer
-    /// has no room.
+    /// Nodes that were reached when there were enough: at least so many.
     pub nodes: u64,
     /// Nodes at the greatest depth from which more is reached: at least so many.
     pub depth: u64,
@@ -262,12 +261,16 @@ pub struct Proposed {
     /// What it affects.
     pub impact: Impact,
     /// Decisions of rank `axis` or `lock` that it touches: first the one that is changed, where it was one before, also where
-    /// nothing depends on it, then those among what it affects.
+    /// nothing depends on it, then those among what was reached. They are looked for there alone: where `impact.cut` is told, be it
+    /// of nodes, of depth or of `relations`, guards may be missing that lie behind that place.
     pub guards: Vec<Guard>,
-    /// Decisions that contradict it, those of the widest scope first, at most 64. They stop nothing.
+    /// Decisions that contradict it, those of the widest scope first, and of one scope by their roots; of each scope, of which
+    /// there are at most four, the first 64. They stop nothing.
     pub contradictions: Vec<Contradiction>,
-    /// Whether there may be more of them: there is room for no more, or there are more decisions with that key than are
-    /// looked at (10,000 of each scope). Then that none is told does not mean that there is none.
+    /// Whether there may be more of them in a scope: there is room for no more of it (64), it has more decisions with that key
+    /// than are looked at (10,000), or more than are read (256; those alone are that contradict it, and those that an
+    /// earlier build saved, whose rows do not tell their values). No scope takes the room of another. Then that none is told does not
+    /// mean that there is none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub contradictions_cut: bool,
 }

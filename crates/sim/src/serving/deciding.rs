@@ -41,7 +41,7 @@ pub(super) async fn tell<P: Protocol>(
             Ok(Told::Brief {
                 lines: brief.items.into_iter().map(line).collect(),
                 cut: brief.cut,
-                beyond: brief.impact_cut.map_or(0, |cut| cut.nodes),
+                unfound: brief.impact_cut.map_or(0, |cut| cut.nodes),
             })
         }
         Asked::Impact { by, start } => {

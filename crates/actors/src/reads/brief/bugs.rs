@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use sillok_core::Error;
-use sillok_core::brief::{Brief, BriefBudget, BriefItem, Cutter, Layer, Step, structural_max};
+use sillok_core::brief::{Brief, BriefBudget, BriefItem, Cut, Cutter, Layer, Step, structural_max};
 use sillok_core::decision::{DecisionHead, Rank};
 use sillok_core::id::{DecisionId, Seq};
 use sillok_store::Txn;
@@ -66,16 +66,16 @@ pub(super) fn by_time(loaded: Brief, budget: BriefBudget) -> Result<Brief, Error
     let all = references.clone().count();
     let taken = structural_max(budget, references).min(all);
     items.drain(taken..all);
-    let mut impact_cut = loaded.impact_cut;
-    if taken < all {
-        impact_cut.get_or_insert_default().nodes += (all - taken) as u64;
-    }
     let mut cutter = Cutter::new(budget);
+    let is_structural = |cut: &&Cut| cut.layer == Layer::Structural;
+    let before = loaded.cut.iter().find(is_structural);
+    let before = before.map_or(0, |cut| usize::try_from(cut.items).unwrap_or(usize::MAX));
+    cutter.leave_references_out(before.saturating_add(all - taken));
     for item in items {
         cutter.take(item)?;
     }
     Ok(Brief {
-        impact_cut,
+        impact_cut: loaded.impact_cut,
         ..cutter.finish()
     })
 }

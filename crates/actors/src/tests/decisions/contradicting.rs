@@ -6,11 +6,11 @@ use sillok_core::id::DecisionId;
 use sillok_core::limits::{CONTRADICTIONS_MAX, CONTRADICTIONS_READ_MAX, PAGE_SCAN_ROWS_MAX};
 use sillok_store::keys::decision_claim::{self, ClaimKey, Declared};
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{Store, Txn};
+use sillok_store::{Read, Store, Txn};
 
 use super::stage::{Stage, claims, says};
 use crate::tests::harness::{PROJECT, TASK, TestStore, scope, store};
-use crate::tests::world::WORKTREE;
+use crate::tests::world::{ORG, WORKTREE};
 
 const KEY: &str = "port";
 const NOT_CUT: bool = false;
@@ -34,6 +34,29 @@ async fn write(store: &TestStore, path: &str, rows: impl Iterator<Item = (Decisi
         }
         txn.commit().await.unwrap();
     }
+}
+
+/// Has decisions with these roots hold that say all that one of the scope does, each of them, that one too, with such a row of
+/// its claim, behind the back of the node.
+async fn repeat(
+    store: &TestStore,
+    path: &str,
+    (one, declared): (DecisionId, Declared),
+    roots: &[DecisionId],
+) {
+    let here = ScopeKey::of(&scope(path));
+    let mut txn = store.begin().await.unwrap();
+    let key = keys::decision::key(&here, one);
+    let value = txn.get(&key, Read::Snapshot).await.unwrap();
+    let mut head = keys::decision::decode(&key, &value.unwrap()).unwrap();
+    for root in roots {
+        head.root = *root;
+        let key = keys::decision::key(&here, *root);
+        txn.set(key, keys::decision::encode(&head));
+    }
+    txn.commit().await.unwrap();
+    let all = core::iter::once(one).chain(roots.iter().copied());
+    write(store, path, all.map(|root| (root, declared))).await;
 }
 
 /// Spoils what is known of a decision, so that whoever reads it is refused.
@@ -90,7 +113,7 @@ async fn many_that_say_the_same_hide_no_near_one_that_contradicts_and_a_cut_is_t
 }
 
 #[tokio::test]
-async fn as_many_that_contradict_are_told_as_there_is_room_for_and_that_there_are_more() {
+async fn as_many_of_a_scope_are_told_as_there_is_room_for_and_that_there_are_more() {
     let mut stage = Stage::set().await;
     let mut all = Vec::new();
     for _ in 0..CONTRADICTIONS_MAX {
@@ -98,10 +121,63 @@ async fn as_many_that_contradict_are_told_as_there_is_room_for_and_that_there_ar
     }
     all.sort_unstable();
     assert_eq!(against(&stage, "80").await, (all.clone(), NOT_CUT));
-    claim(&mut stage, TASK, "80").await;
+    claim(&mut stage, WORKTREE, "80").await;
     assert_eq!(against(&stage, "80").await, (all.clone(), NOT_CUT));
-    claim(&mut stage, TASK, "82").await;
-    assert_eq!(against(&stage, "80").await, (all, CUT));
+    // There is room for those of another scope, behind those of the wider one.
+    let near = claim(&mut stage, TASK, "82").await;
+    let both = [&all[..], &[near]].concat();
+    assert_eq!(against(&stage, "80").await, (both, NOT_CUT));
+    all.push(claim(&mut stage, WORKTREE, "82").await);
+    all.sort_unstable();
+    let both = [&all[..CONTRADICTIONS_MAX], &[near]].concat();
+    assert_eq!(against(&stage, "80").await, (both, CUT));
+}
+
+/// A claim as it was saved before rows told its value.
+const FORMER: Declared = Declared {
+    version: 1,
+    value: None,
+};
+
+#[tokio::test]
+async fn however_many_declare_it_further_out_each_nearer_scope_is_looked_into() {
+    for value in ["80", "81"] {
+        for declared in [FORMER, Declared::of(1, value)] {
+            let store = store();
+            let mut stage = Stage::over(&store).await;
+            let one = claim(&mut stage, ORG, value).await;
+            let more: Vec<DecisionId> = roots(CONTRADICTIONS_READ_MAX).collect();
+            repeat(&store, ORG, (one, declared), &more).await;
+            let mut near = Vec::new();
+            for (path, value) in [(PROJECT, "82"), (WORKTREE, "83"), (TASK, "84")] {
+                near.push(claim(&mut stage, path, value).await);
+            }
+            // Those of the organisation stand first, by their roots; that it has more is told, unless rows say the same.
+            let is_same = value == "80";
+            let far = if is_same { 0 } else { CONTRADICTIONS_MAX };
+            let far = [&[one][..], &more[..]].concat().into_iter().take(far);
+            let expected: Vec<DecisionId> = far.chain(near).collect();
+            let is_cut = !is_same || declared == FORMER;
+            let found = against(&stage, "80").await;
+            assert_eq!(found, (expected, is_cut), "{value} {declared:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn however_many_contradict_it_near_by_each_wider_scope_is_told() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let mut wider = Vec::new();
+    for (path, value) in [(ORG, "81"), (PROJECT, "82"), (WORKTREE, "83")] {
+        wider.push(claim(&mut stage, path, value).await);
+    }
+    let one = claim(&mut stage, TASK, "84").await;
+    let more: Vec<DecisionId> = roots(CONTRADICTIONS_READ_MAX).collect();
+    repeat(&store, TASK, (one, FORMER), &more).await;
+    let near = [&[one][..], &more[..CONTRADICTIONS_MAX - 1]].concat();
+    let expected = [wider, near].concat();
+    assert_eq!(against(&stage, "80").await, (expected, CUT));
 }
 
 #[tokio::test]
@@ -110,11 +186,7 @@ async fn a_claim_that_was_saved_before_rows_told_its_value_is_read_as_before() {
     let mut stage = Stage::over(&store).await;
     let same = claim(&mut stage, WORKTREE, "80").await;
     let other = claim(&mut stage, WORKTREE, "81").await;
-    let former = Declared {
-        version: 1,
-        value: None,
-    };
-    let both = [(same, former), (other, former)];
+    let both = [(same, FORMER), (other, FORMER)];
     write(&store, WORKTREE, both.into_iter()).await;
     assert_eq!(against(&stage, "80").await, (vec![other], NOT_CUT));
     assert_eq!(against(&stage, "81").await, (vec![same], NOT_CUT));
@@ -124,7 +196,7 @@ async fn a_claim_that_was_saved_before_rows_told_its_value_is_read_as_before() {
     spoil(&store, WORKTREE, same).await;
     assert_eq!(against(&stage, "80").await, (vec![other], NOT_CUT));
     // Of more of them than are read, some are left out, and that is told.
-    let more = roots(CONTRADICTIONS_READ_MAX).map(|root| (root, former));
+    let more = roots(CONTRADICTIONS_READ_MAX).map(|root| (root, FORMER));
     write(&store, WORKTREE, more).await;
     assert_eq!(against(&stage, "80").await, (vec![other], CUT));
 }

@@ -11,7 +11,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Store, Txn};
 
 use super::stage::{Stage, claims, of_domain, says, withdraw};
-use crate::reads::{DecisionFilter, DecisionPlace, Reader};
+use crate::reads::{DecisionAt, DecisionFilter, DecisionPlace, Reader};
 use crate::tests::harness::{PROJECT, TASK, TestStore, scope, store};
 use crate::tests::world::{ORG, OTHER_PROJECT};
 
@@ -127,15 +127,66 @@ async fn a_list_of_one_rank_reads_no_decision_of_another_and_none_that_was_withd
     let every = DecisionFilter::default();
     let place = reader.decisions(&here, &locks, None, 1).await.unwrap();
     let place = place.next.unwrap();
-    assert!(matches!(place, DecisionPlace::Listed { .. }));
-    let root = DecisionPlace::Root(gone);
+    assert!(matches!(place.at, DecisionAt::Listed { .. }));
+    // Nor is one of another form, or of a domain that is not listed, whoever made it up.
+    let of_another_form = DecisionPlace {
+        at: DecisionAt::Root(gone),
+        ..place
+    };
     let of_ui = DecisionFilter {
         domain: Some("ui".parse().unwrap()),
         ..locks.clone()
     };
-    for (filter, after) in [(&every, place), (&locks, root), (&of_ui, place)] {
+    let of_another_domain = reader.decisions(&here, &of_ui, None, 1).await;
+    let of_another_domain = DecisionPlace {
+        at: place.at,
+        ..of_another_domain.unwrap().next.unwrap()
+    };
+    for (filter, after) in [
+        (&every, place),
+        (&locks, of_another_form),
+        (&of_ui, of_another_domain),
+    ] {
         let refused = reader.decisions(&here, filter, Some(after), 1).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::InvalidArgument);
+    }
+}
+
+#[tokio::test]
+async fn a_place_is_one_of_its_own_listing_and_in_each_other_it_is_refused() {
+    let mut stage = Stage::set().await;
+    for rank in [Rank::Axis, Rank::Lock] {
+        for domain in ["global", "ui"] {
+            let text = says(rank, &format!("{rank} of {domain}"));
+            stage.begin(PROJECT, of_domain(domain, text)).await;
+        }
+    }
+    let mut filters = Vec::new();
+    for rank in [None, Some(Rank::Axis), Some(Rank::Lock)] {
+        for domain in [None, Some("global"), Some("ui")] {
+            for withdrawn in [false, true] {
+                filters.push(DecisionFilter {
+                    rank,
+                    domain: domain.map(|domain| domain.parse().unwrap()),
+                    withdrawn,
+                });
+            }
+        }
+    }
+    let (reader, here) = (stage.node.reader(), scope(PROJECT));
+    for filter in &filters {
+        let place = reader.decisions(&here, filter, None, 1).await;
+        let place = place.unwrap().next.expect("a full page may have more");
+        for other in &filters {
+            let page = reader.decisions(&here, other, Some(place), 1).await;
+            let code = page.map(drop).map_err(|error| error.code);
+            let expected = if other == filter {
+                Ok(())
+            } else {
+                Err(ErrorCode::InvalidArgument)
+            };
+            assert_eq!(code, expected, "{filter:?} in {other:?}");
+        }
     }
 }
 

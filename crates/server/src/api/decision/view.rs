@@ -20,7 +20,9 @@ pub struct DecisionsQuery {
     /// The scope. What lies above or inside it is not listed.
     pub scope: String,
     /// Of this rank alone: `policy`, `axis`, `lock` or `normal`. No decision of another rank is looked at then, unless those
-    /// that were withdrawn are asked for.
+    /// that were withdrawn are asked for. They follow one another by a hash of the domain's name, and in each domain by when
+    /// they were begun: one whose domain is changed between two pages has another place then, and may be passed over or listed
+    /// twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<String>,
     /// Of this domain alone, which is `global` or a name.
@@ -29,7 +31,7 @@ pub struct DecisionsQuery {
     /// Whether those that were withdrawn are listed too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub withdrawn: bool,
-    /// Go on behind this cursor.
+    /// Go on behind this cursor. One that was given out for another rank or domain, or with other ones withdrawn, is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// At most so many, 1 to 1000.

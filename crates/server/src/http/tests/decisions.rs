@@ -189,12 +189,27 @@ async fn decisions_are_listed_page_by_page_by_rank_by_domain_and_without_those_w
         }
         assert_eq!(found, expected, "{query}");
     }
-    let foreign = format!("/v1/decisions?scope={PROJECT}&after=q1");
-    let foreign = server
-        .get::<Value>(&server.admin, &foreign)
-        .await
-        .unwrap_err();
-    assert_eq!(foreign.code, ErrorCode::InvalidArgument);
+    let cursor = async |query: &str| {
+        let path = format!("/v1/decisions?scope={PROJECT}&limit=1{query}");
+        let page: Page<DecisionHead> = server.get(&server.admin, &path).await.unwrap();
+        page.next.expect("a full page may have more")
+    };
+    let (of_axes, of_ui) = (cursor("&rank=axis").await, cursor("&domain=ui").await);
+    let (of_axes, of_ui) = (of_axes.as_str(), of_ui.as_str());
+    for (query, after) in [
+        ("", "q1"),
+        ("", of_axes),
+        ("&rank=lock", of_axes),
+        ("&rank=axis&domain=ui", of_axes),
+        ("&rank=axis&withdrawn=true", of_axes),
+        ("", of_ui),
+        ("&domain=global", of_ui),
+    ] {
+        let foreign = format!("/v1/decisions?scope={PROJECT}{query}&after={after}");
+        let foreign = server.get::<Value>(&server.admin, &foreign).await;
+        let code = foreign.unwrap_err().code;
+        assert_eq!(code, ErrorCode::InvalidArgument, "{query} {after}");
+    }
 }
 
 #[tokio::test]

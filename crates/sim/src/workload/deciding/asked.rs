@@ -116,12 +116,12 @@ impl fmt::Display for Asker {
 /// What is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Told {
-    /// The items of a brief, and what its budget cut off.
+    /// The items of a brief, and what was left out of it.
     Brief {
         lines: Vec<Line>,
         cut: Vec<Cut>,
-        /// How many nodes that are reached there was no room for in the layer of references.
-        beyond: u64,
+        /// How many nodes the limits of the impact kept from being found.
+        unfound: u64,
     },
     /// What is affected, and whether a limit cut anything off.
     Impact { reached: Vec<Reached>, is_cut: bool },

@@ -5,6 +5,7 @@
 
 use futures::future::join;
 use sillok_core::anchor::Standing;
+use sillok_core::brief::{Cut, Layer};
 use sillok_core::decision::{Node, Rank, RelationKind};
 use sillok_core::limits::{ANCHOR_SEARCH_HITS_MAX, BRIEF_ITEMS_MAX, CHUNK_BYTES};
 use sillok_core::scope::Scope;
@@ -90,13 +91,22 @@ fn note(agent: &mut Agent, heard: &Heard, was_changed: bool) {
     agent.note(HEARD, heard);
 }
 
+/// Whether a brief leaves out references, or anything else.
+fn leaves_out(cut: &[Cut], references: bool) -> bool {
+    cut.iter()
+        .any(|cut| (cut.layer == Layer::Structural) == references)
+}
+
 /// What an answer shows.
 fn seen_by(heard: &Heard, was_changed: bool) -> Vec<&'static str> {
     let shows = match &heard.told {
-        Told::Brief { lines, cut, beyond } => vec![
+        Told::Brief { lines, cut, .. } => vec![
             ("brief during a change", was_changed),
-            ("brief cut to its budget", !cut.is_empty()),
-            ("brief without room for every reference", *beyond > 0),
+            ("brief cut to its budget", leaves_out(cut, false)),
+            (
+                "brief without room for every reference",
+                leaves_out(cut, true),
+            ),
             ("anchor in a brief", has_anchor(lines)),
             ("withdrawn decision told by an anchor", has_withdrawn(lines)),
         ],

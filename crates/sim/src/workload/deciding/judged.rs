@@ -122,8 +122,12 @@ fn wrong(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
                 at,
                 items_max,
             },
-            Told::Brief { lines, cut, beyond },
-        ) => wrong_brief(view, (by, domain, at), *items_max, (lines, cut, *beyond)),
+            Told::Brief {
+                lines,
+                cut,
+                unfound,
+            },
+        ) => wrong_brief(view, (by, domain, at), *items_max, (lines, cut, *unfound)),
         (Asked::Impact { by, start }, Told::Impact { reached, is_cut }) => {
             let told = (reached.as_slice(), *is_cut);
             wrong_impact(view, (Look::by(by), start), IMPACT_NODES_MAX, told)
@@ -181,17 +185,17 @@ fn wrong_brief(
     view: &View<'_>,
     (by, domain, at): (&Asker, &Domain, &[Node]),
     items_max: usize,
-    (lines, cut, beyond): (&[Line], &[Cut], u64),
+    (lines, cut, unfound): (&[Line], &[Cut], u64),
 ) -> Option<String> {
     let loaded = view.loaded(&by.scope, domain);
     let reached = view.reached(Look::by(by), at);
     let policies = loaded.iter().take_while(|one| one.layer == Layer::Policy);
     let policies = policies.count();
     let referred = naive::referred(reached.len(), items_max);
-    if beyond != (reached.len() - referred) as u64 {
+    if unfound != 0 {
         let all = reached.len();
         return Some(format!(
-            "{beyond} nodes are told to be beyond, of {all} with room for {referred}"
+            "{unfound} nodes are said not to be found, of {all}"
         ));
     }
     let structural = policies..policies + referred;
@@ -236,7 +240,10 @@ fn wrong_brief(
         let mut layers: Vec<Layer> = layers.collect();
         let references = core::iter::repeat_n(Layer::Structural, referred);
         drop(layers.splice(policies..policies, references));
-        wrong_cut(&layers[lines.len()..], cut)
+        let mut left_out = layers.split_off(lines.len());
+        let beyond = reached.len() - referred;
+        left_out.extend(core::iter::repeat_n(Layer::Structural, beyond));
+        wrong_cut(&left_out, cut)
     })
 }
 

@@ -18,7 +18,7 @@ use sillok_core::decision::{
 };
 use sillok_core::entry::Claim;
 use sillok_core::id::DecisionId;
-use sillok_core::limits::IMPACT_DEPTH_MAX;
+use sillok_core::limits::{CONTRADICTIONS_MAX, IMPACT_DEPTH_MAX};
 use sillok_core::scope::{Scope, ScopePrefix};
 
 pub(super) use self::found::{Led, has_word};
@@ -151,8 +151,8 @@ impl<'a> View<'a> {
         reached
     }
 
-    /// The decisions of a scope and those around it that declare the key of a claim with another value, by scope and root.
-    /// One of the scope itself does not speak against itself.
+    /// The decisions of a scope and those around it that declare the key of a claim with another value, those of the widest
+    /// scope first, and of one scope by root. One of the scope itself does not speak against itself.
     pub(super) fn against(
         &self,
         scope: &Scope,
@@ -179,6 +179,7 @@ impl<'a> View<'a> {
                 });
             }
         }
+        against.sort_by_key(|one| (Reverse(one.scope.level()), one.root));
         against
     }
 
@@ -251,6 +252,21 @@ pub(super) fn referred(reached: usize, items_max: usize) -> usize {
     (0..reached)
         .filter(|before| *before == 0 || (before + 1) * 4 <= items_max)
         .count()
+}
+
+/// Those that are told of what speaks against a claim: the first of each scope, as many as there is room for, however many
+/// stand before or behind them.
+pub(super) fn told_of(against: &[Against]) -> Vec<&Against> {
+    let mut of_scope: BTreeMap<&Scope, usize> = BTreeMap::new();
+    let mut told = Vec::new();
+    for one in against {
+        let before = of_scope.entry(&one.scope).or_default();
+        if *before < CONTRADICTIONS_MAX {
+            told.push(one);
+        }
+        *before += 1;
+    }
+    told
 }
 
 /// Whether whoever asks sees what a scope holds.

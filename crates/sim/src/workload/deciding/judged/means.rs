@@ -7,10 +7,10 @@ use sillok_core::command::DecisionRef;
 use sillok_core::decision::{NewDecision, Node, Rank, Relation};
 use sillok_core::entry::Claim;
 use sillok_core::id::DecisionId;
-use sillok_core::limits::{CONTRADICTIONS_MAX, MEANING_NODES_MAX};
+use sillok_core::limits::MEANING_NODES_MAX;
 
 use super::super::asked::{Against, Asker, Means, Told};
-use super::super::naive::Look;
+use super::super::naive::{Look, told_of};
 use super::super::view::View;
 use super::wrong_impact;
 
@@ -121,28 +121,23 @@ fn wrong_guards(
     (told != expected).then(|| format!("{told:?} are told to be guarded, and not {expected:?}"))
 }
 
-/// What is wrong about what is told to speak against a decision, if anything: all that does, or as much as there is room for,
-/// and then that there is more.
+/// What is wrong about what is told to speak against a decision, if anything: all that does, in its order, or of each scope as
+/// much as there is room for, and then that there is more.
 fn wrong_against(expected: &[Against], told: &[Against], is_cut: bool) -> Option<String> {
-    if is_cut != (expected.len() > CONTRADICTIONS_MAX) {
+    let there_is_room_for = told_of(expected);
+    if is_cut != (there_is_room_for.len() < expected.len()) {
         let count = expected.len();
         return Some(format!("that more speak against it is {is_cut} of {count}"));
     }
-    let mut told = told.to_vec();
-    told.sort_by(|one, other| (&one.scope, one.root).cmp(&(&other.scope, other.root)));
-    let is_right = if expected.len() > CONTRADICTIONS_MAX {
-        let is_once = told.windows(2).all(|two| two[0] != two[1]);
-        let is_full = told.len() == CONTRADICTIONS_MAX;
-        is_full && is_once && told.iter().all(|one| expected.contains(one))
-    } else {
-        told == expected
-    };
-    (!is_right).then(|| format!("{told:?} are told to speak against it, and not {expected:?}"))
+    let is_right = there_is_room_for.iter().copied().eq(told);
+    (!is_right)
+        .then(|| format!("{told:?} are told to speak against it, and not {there_is_room_for:?}"))
 }
 
 #[cfg(test)]
 mod tests {
     use sillok_core::decision::{Edge, RelationKind};
+    use sillok_core::limits::CONTRADICTIONS_MAX;
     use sillok_core::scope::Scope;
 
     use super::super::super::asked::tests::asker;
@@ -365,9 +360,9 @@ mod tests {
                 is_cut: false,
                 guards: vec![guarded(Some(0), ORG, 2, Rank::Lock)],
                 against: vec![
-                    against(PROJECT, 6, Rank::Lock, "1"),
                     against(ORG, 3, Rank::Axis, "2"),
                     against(PROJECT, 1, Rank::Lock, "1"),
+                    against(PROJECT, 6, Rank::Lock, "1"),
                 ],
                 is_against_cut: false,
             }
@@ -388,6 +383,12 @@ mod tests {
             ..of_new()
         };
         assert!(is_wrong(None, &new, Told::Means(without_one)));
+        // The nearest first, and by something else than their roots.
+        for (one, other) in [(0, 1), (1, 2)] {
+            let mut in_another_order = of_new();
+            in_another_order.against.swap(one, other);
+            assert!(is_wrong(None, &new, Told::Means(in_another_order)));
+        }
         // Another version, and something that is not there.
         let (conflict, not_found) = (ErrorCode::Conflict, ErrorCode::NotFound);
         assert!(!is_wrong(Some(2), &changed, Told::Refused(conflict)));
@@ -399,23 +400,39 @@ mod tests {
     }
 
     #[test]
-    fn of_more_that_speaks_against_it_than_there_is_room_for_as_many_as_fit_are_told() {
+    fn of_more_that_speaks_against_it_than_there_is_room_for_as_many_of_each_scope_as_fit_are_told()
+    {
         let count = u8::try_from(CONTRADICTIONS_MAX).unwrap() + 1;
-        let all: Vec<Against> = (1..=count)
-            .map(|number| against(ORG, number, Rank::Lock, "2"))
-            .collect();
-        assert_eq!(wrong_against(&all, &all[1..], true), None);
+        let of_scope = |path: &str, count: u8| -> Vec<Against> {
+            let numbers = 1..=count;
+            let all = numbers.map(|number| against(path, number, Rank::Lock, "2"));
+            all.collect()
+        };
+        for (far, near) in [(count, 2), (2, count), (count, count)] {
+            let (far, near) = (of_scope(ORG, far), of_scope(PROJECT, near));
+            let all = [&far[..], &near[..]].concat();
+            let fits =
+                |of_scope: &[Against]| of_scope[..of_scope.len().min(CONTRADICTIONS_MAX)].to_vec();
+            let right = [fits(&far), fits(&near)].concat();
+            assert_eq!(wrong_against(&all, &right, true), None);
+            assert!(wrong_against(&all, &all, true).is_some());
+            // That there is more is told.
+            assert!(wrong_against(&all, &right, false).is_some());
+            // One that is missing, twice there, or another one, and what is near before what is far.
+            assert!(wrong_against(&all, &right[1..], true).is_some());
+            let mut twice = right.clone();
+            twice[0] = twice[1].clone();
+            assert!(wrong_against(&all, &twice, true).is_some());
+            let mut other = right.clone();
+            other[0].root = root(count + 1);
+            assert!(wrong_against(&all, &other, true).is_some());
+            let turned = [fits(&near), fits(&far)].concat();
+            assert!(wrong_against(&all, &turned, true).is_some());
+        }
+        // What has room in each scope is told whole, however much that is together.
+        let all = [of_scope(ORG, count - 1), of_scope(PROJECT, count - 1)].concat();
+        assert_eq!(wrong_against(&all, &all, false), None);
         assert!(wrong_against(&all, &all, true).is_some());
-        assert!(wrong_against(&all, &all[2..], true).is_some());
-        let mut twice = all[1..].to_vec();
-        twice[0] = twice[1].clone();
-        assert!(wrong_against(&all, &twice, true).is_some());
-        let mut other = all[1..].to_vec();
-        other[0].root = root(count + 1);
-        assert!(wrong_against(&all, &other, true).is_some());
-        assert_eq!(wrong_against(&all[1..], &all[1..], false), None);
-        // That there is more is told where there is, and nowhere else.
         assert!(wrong_against(&all, &all[1..], false).is_some());
-        assert!(wrong_against(&all[1..], &all[1..], true).is_some());
     }
 }

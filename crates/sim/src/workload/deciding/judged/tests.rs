@@ -121,12 +121,11 @@ fn behind_the_references() -> [Line; 4] {
     ]
 }
 
-/// How many of the three references a brief has no room for.
-fn beyond(items_max: usize) -> u64 {
-    match items_max {
-        0..8 => 2,
-        8..12 => 1,
-        _ => 0,
+fn cut(layer: Layer, items: u64) -> Cut {
+    Cut {
+        layer,
+        items,
+        more: false,
     }
 }
 
@@ -145,7 +144,7 @@ fn of_brief(
     let told = Told::Brief {
         lines,
         cut,
-        beyond: beyond(items_max),
+        unfound: 0,
     };
     wrong(&timeline.last(), &asked, &told)
 }
@@ -267,7 +266,7 @@ fn a_brief_and_an_impact_that_tell_of_what_the_token_does_not_cover_are_found() 
         let told = Told::Brief {
             lines,
             cut: Vec::new(),
-            beyond: 0,
+            unfound: 0,
         };
         wrong(&view, &asked, &told).is_some()
     };
@@ -408,13 +407,7 @@ fn a_brief_with_what_was_dropped_or_without_word_of_what_was_withdrawn_is_found(
 
 #[test]
 fn a_brief_is_cut_from_its_anchors_on_and_says_so() {
-    let cut = |items| {
-        vec![Cut {
-            layer: Layer::Anchor,
-            items,
-            more: false,
-        }]
-    };
+    let left_out = |anchors| vec![cut(Layer::Structural, 1), cut(Layer::Anchor, anchors)];
     // Of eight items, two are references.
     let of_eight = |cut: Vec<Cut>| {
         let mut lines = anchored_lines();
@@ -422,29 +415,28 @@ fn a_brief_is_cut_from_its_anchors_on_and_says_so() {
         lines.truncate(8);
         of_brief(&anchored(), 8, lines, cut)
     };
-    assert_eq!(of_eight(cut(1)), None);
-    assert!(of_eight(cut(2)).is_some());
+    assert_eq!(of_eight(left_out(1)), None);
+    assert!(of_eight(left_out(2)).is_some());
+    assert!(of_eight(left_out(1)[1..].to_vec()).is_some());
+    assert!(of_eight(left_out(1)[..1].to_vec()).is_some());
     assert!(of_eight(Vec::new()).is_some());
     // An anchor in the place of a decision that there was room for.
     let mut lines = anchored_lines();
     lines.remove(3);
     lines.remove(6);
-    let normal = Cut {
-        layer: Layer::Normal,
-        items: 1,
-        more: false,
-    };
-    assert!(of_brief(&anchored(), 8, lines, vec![normal]).is_some());
+    let others = vec![cut(Layer::Structural, 1), cut(Layer::Normal, 1)];
+    assert!(of_brief(&anchored(), 8, lines, others).is_some());
 }
 
 #[test]
 fn a_brief_that_is_cut_elsewhere_than_at_its_end_or_says_otherwise_is_found() {
-    let cut = |layer, items| Cut {
-        layer,
-        items,
-        more: false,
+    let right = || {
+        vec![
+            cut(Layer::Structural, 2),
+            cut(Layer::Lock, 2),
+            cut(Layer::Normal, 1),
+        ]
     };
-    let right = || vec![cut(Layer::Lock, 2), cut(Layer::Normal, 1)];
     let is_wrong = |spoil: fn(&mut Vec<Line>, &mut Vec<Cut>)| {
         let (mut lines, mut cut) = (lines(), right());
         lines.drain(2..4);
@@ -460,12 +452,16 @@ fn a_brief_that_is_cut_elsewhere_than_at_its_end_or_says_otherwise_is_found() {
     ));
     assert!(is_wrong(|_, cut| cut.clear()));
     assert!(is_wrong(|_, cut| cut[0].items = 1));
-    assert!(is_wrong(|_, cut| cut[1].more = true));
+    assert!(is_wrong(|_, cut| cut[1].items = 1));
+    assert!(is_wrong(|_, cut| cut[2].more = true));
+    assert!(is_wrong(|_, cut| {
+        cut.remove(0);
+    }));
 }
 
 #[test]
 fn a_brief_that_is_silent_on_references_for_which_it_has_no_room_is_found() {
-    let is_wrong = |beyond: u64| {
+    let is_wrong = |cut: Vec<Cut>, unfound: u64| {
         let asked = Asked::Brief {
             by: asker(PROJECT, ORG),
             domain: "ui".parse().unwrap(),
@@ -476,14 +472,19 @@ fn a_brief_that_is_silent_on_references_for_which_it_has_no_room_is_found() {
         lines.drain(2..4);
         let told = Told::Brief {
             lines,
-            cut: Vec::new(),
-            beyond,
+            cut,
+            unfound,
         };
         wrong(&timeline().last(), &asked, &told).is_some()
     };
-    assert!(!is_wrong(2));
-    assert!(is_wrong(0));
-    assert!(is_wrong(1));
+    let references = |items| vec![cut(Layer::Structural, items)];
+    assert!(!is_wrong(references(2), 0));
+    assert!(is_wrong(Vec::new(), 0));
+    assert!(is_wrong(references(1), 0));
+    assert!(is_wrong(references(3), 0));
+    // They were found, and are told of once.
+    assert!(is_wrong(references(2), 2));
+    assert!(is_wrong(Vec::new(), 2));
 }
 
 #[test]
