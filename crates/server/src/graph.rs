@@ -335,7 +335,7 @@ mod tests {
             to: 0,
         };
         let many = || GraphParts {
-            nodes: (0..ASK_EVERY + 1).map(file).collect(),
+            nodes: (0..=ASK_EVERY).map(file).collect(),
             edges: (0..ASK_EVERY).map(tells).collect(),
         };
         // Before the first node, the one behind 1,024 others, and the first edge.

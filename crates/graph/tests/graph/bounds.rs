@@ -188,11 +188,8 @@ fn what_regular_expressions_hold_is_paid_for_once_each() {
         graph.query(text, &Map::new(), &few)
     };
     let one = "RETURN 'a' =~ 'a+' AS it";
-    let least = (0..=8 << 20).step_by(1 << 16);
-    let least = least
-        .into_iter()
-        .find(|memory| given(*memory, one).is_ok())
-        .unwrap();
+    let mut sizes = (0..=8 << 20).step_by(1 << 16);
+    let least = sizes.find(|memory| given(*memory, one).is_ok()).unwrap();
     assert!(least > 1 << 20, "{least}");
     let same = "RETURN 'a' =~ 'a+' AND 'b' =~ 'a+' OR 'c' =~ 'a+' AS it";
     assert!(given(least, same).is_ok());
@@ -503,7 +500,7 @@ fn a_branch_of_a_union_holds_nothing_of_those_before_it() {
             }
         }
         assert!(least > 500, "{branch}: {least}");
-        let many = vec![branch; 8].join(" UNION ALL ");
+        let many = [branch; 8].join(" UNION ALL ");
         assert!(fits(&many, least), "{branch}: {least}");
     }
     // Where each row comes once, the answer's rows stay paid for.
