@@ -119,7 +119,10 @@ async fn searched<P: Protocol>(
     }
     if found.spans_moments {
         // What is told of several moments is compared with none of them.
-        return Err(Error::busy("the search took longer than a moment lasts", 100));
+        return Err(Error::busy(
+            "the search took longer than a moment lasts",
+            100,
+        ));
     }
     Ok(Told::Found {
         hits: found.hits.into_iter().map(hit).collect(),

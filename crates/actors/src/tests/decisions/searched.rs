@@ -228,8 +228,9 @@ async fn the_same_state_gives_the_same_hits_after_a_takeover_and_a_rebuild() {
 async fn found_over(line: &Line, text: &str) -> AnchorsFound {
     let reader = Reader::new(line.clone(), ports(), RulesConfig::default());
     let query = AnchorQuery::of(text, None).unwrap();
-    let found = reader.search_anchors(&viewer(TASK), &Domain::global(), query);
-    found.await.unwrap()
+    let (by, domain) = (viewer(TASK), Domain::global());
+    let found = reader.search_anchors(&by, &domain, query).await;
+    found.unwrap()
 }
 
 /// A line whose readers hear of no chunk.
