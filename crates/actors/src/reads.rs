@@ -1,8 +1,8 @@
 //! Reads: everything that can be asked of the store and the index without changing them.
 //!
 //! Owns the reader and the forms of its answers. It must not know who asks: whether a principal may
-//! see an answer is checked where requests come in. Each read is one snapshot of what is committed;
-//! nothing that is only being decided is ever seen.
+//! see an answer is checked where requests come in. Each read is one snapshot of what is committed,
+//! unless it may take longer than a store keeps one, and says so; nothing that is only being decided is ever seen.
 
 use std::sync::Arc;
 

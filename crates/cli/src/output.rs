@@ -1,5 +1,5 @@
-//! What is printed: one JSON document, or text for a person, on standard output; all else on
-//! standard error.
+//! What is printed: one JSON document, or one on each line, or text for a person, on standard output;
+//! all else on standard error.
 //!
 //! Owns colours and tables. It must not know what it prints.
 

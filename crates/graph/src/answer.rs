@@ -17,6 +17,8 @@ pub(crate) struct Answer {
     bytes: usize,
     /// Rows that there were, where each comes once.
     seen: Option<BTreeSet<Key>>,
+    /// Bytes that those hold.
+    pub(crate) held: usize,
 }
 
 impl Answer {
@@ -25,6 +27,7 @@ impl Answer {
             rows: Vec::new(),
             bytes: 0,
             seen: once.then(BTreeSet::new),
+            held: 0,
         }
     }
 
@@ -42,6 +45,7 @@ impl Answer {
                 return Ok(());
             }
             meter.hold(bytes)?;
+            self.held = self.held.saturating_add(bytes);
             seen.insert(key.clone());
         }
         if self.rows.len() >= meter.limits().rows_max {

@@ -60,6 +60,7 @@ pub(crate) fn compile(
         once,
         slots: compiler.slots(),
         states: compiler.states(),
+        regex_bytes: compiler.regexes.held(),
     })
 }
 

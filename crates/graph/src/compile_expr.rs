@@ -8,22 +8,14 @@ use std::sync::Arc;
 use grafeo_adapters::query::cypher::{
     BinaryOp, Clause, Expression, Literal, MapProjectionEntry, MatchClause, Pattern, Query, UnaryOp,
 };
-use regex::{Regex, RegexBuilder};
 use sillok_core::error::Error;
 
 use crate::functions::Function;
-use crate::meter::{invalid, time_over};
+use crate::meter::invalid;
 use crate::plan::{Aggregate, AggregateKind, Case, Comprehension, End, Expr, Frame, Reduce};
+use crate::regexes::Matcher;
 use crate::scope::Compiler;
 use crate::value::Value;
-
-/// Most memory that a regular expression may take once it is made: how much there is to it for each letter.
-const REGEX_BYTES_MAX: usize = 128 * 1024;
-/// Longest text of a regular expression: nothing stops the making of one, which takes time for each class in it, whatever becomes
-/// of that class.
-const REGEX_TEXT_BYTES_MAX: usize = 256;
-/// Most regular expressions of a query. One that is written again is not made again.
-const REGEXES_MAX: usize = 8;
 
 impl Compiler<'_> {
     pub(crate) fn expr(&mut self, expression: &Expression) -> Result<Expr, Error> {
@@ -162,7 +154,7 @@ impl Compiler<'_> {
                     chain = Expr::Chain(Box::new(chain), std::mem::take(&mut rest));
                 }
                 let regex = self.regex(right)?;
-                chain = Expr::Matches(Box::new(chain), Box::new(regex));
+                chain = Expr::Matches(Box::new(chain), regex);
             } else {
                 rest.push((op, self.expr(right)?));
             }
@@ -174,39 +166,13 @@ impl Compiler<'_> {
     }
 
     /// A regular expression is made once, so it has to be known before anything runs.
-    fn regex(&mut self, expression: &Expression) -> Result<Regex, Error> {
+    fn regex(&mut self, expression: &Expression) -> Result<Arc<Matcher>, Error> {
         let Expr::Constant(Value::Text(text)) = self.expr(expression)? else {
             return Err(invalid(
                 "what stands behind =~ has to be a text or a parameter that is one",
             ));
         };
-        if let Some(regex) = self.regexes.get(&text) {
-            return Ok(regex.clone());
-        }
-        let over = |what: &str, limit: usize, got: usize| {
-            let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-            Error::too_large(what, number(limit), number(got))
-        };
-        if text.len() > REGEX_TEXT_BYTES_MAX {
-            let what = "text of a regular expression, in bytes,";
-            return Err(over(what, REGEX_TEXT_BYTES_MAX, text.len()));
-        }
-        let count = self.regexes.len() + 1;
-        if count > REGEXES_MAX {
-            let what = "number of regular expressions in the query";
-            return Err(over(what, REGEXES_MAX, count));
-        }
-        if (self.is_over)() {
-            return Err(time_over());
-        }
-        let regex = RegexBuilder::new(&format!("^(?:{text})$"))
-            .size_limit(REGEX_BYTES_MAX)
-            .dfa_size_limit(REGEX_BYTES_MAX)
-            .nest_limit(24)
-            .build()
-            .map_err(|error| invalid(format!("the regular expression is not one: {error}")))?;
-        self.regexes.insert(text, regex.clone());
-        Ok(regex)
+        self.regexes.of(text, self.is_over)
     }
 
     fn over(

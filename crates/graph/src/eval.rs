@@ -17,9 +17,6 @@ use crate::plan::Expr;
 use crate::run::Exec;
 use crate::value::{VALUE_BYTES, Value, truncated};
 
-/// Longest text that is held against a regular expression, which nothing stops on its way.
-const MATCHED_BYTES_MAX: usize = 16 * 1024;
-
 type Made = Result<Value, Stop>;
 
 impl Exec<'_, '_> {
@@ -47,16 +44,7 @@ impl Exec<'_, '_> {
             Expr::Slice(base, from, to) => self.slice(base, from.as_deref(), to.as_deref()),
             Expr::Chain(first, rest) => self.chain(first, rest),
             Expr::Matches(text, regex) => match self.eval(text)? {
-                Value::Text(text) => {
-                    if text.len() > MATCHED_BYTES_MAX {
-                        return Err(invalid(format!(
-                            "=~ takes texts of at most {MATCHED_BYTES_MAX} bytes"
-                        ))
-                        .into());
-                    }
-                    self.meter.work(text.len(), 64)?;
-                    Ok(Value::Bool(regex.is_match(&text)))
-                }
+                Value::Text(text) => Ok(Value::Bool(regex.is_whole(&text, &mut self.meter)?)),
                 _ => Ok(Value::Null),
             },
             Expr::Not(of) => {

@@ -21,6 +21,7 @@ mod parse;
 mod plan;
 mod project;
 mod query;
+mod regexes;
 mod run;
 mod run_match;
 mod scope;

@@ -70,8 +70,10 @@ pub(crate) fn time_over() -> Error {
 pub(crate) struct Meter<'a> {
     limits: QueryLimits<'a>,
     steps: u64,
-    /// Bytes that are held until the end of the query.
+    /// Bytes that projections, the answer and regular expressions hold.
     held: usize,
+    /// Bytes of what is under way: places of walks, rows that are handed on, finds of subqueries.
+    open: usize,
     /// Bytes of what was worked out for the row at hand.
     passing: usize,
 }
@@ -87,6 +89,7 @@ impl<'a> Meter<'a> {
             limits,
             steps: 0,
             held: 0,
+            open: 0,
             passing: 0,
         }
     }
@@ -123,7 +126,7 @@ impl<'a> Meter<'a> {
         self.check()
     }
 
-    /// Memory that is held to the end.
+    /// Memory that is held until it is freed.
     pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), Stop> {
         self.held = self.held.saturating_add(bytes);
         self.check()
@@ -138,9 +141,29 @@ impl<'a> Meter<'a> {
         self.held
     }
 
-    /// Nothing is held beyond what was held before.
-    pub(crate) fn hold_only(&mut self, before: usize) {
-        self.held = before;
+    /// So much is held of what was held before.
+    pub(crate) fn hold_only(&mut self, held: usize) {
+        self.held = held;
+    }
+
+    /// Memory for something that is under way.
+    pub(crate) fn open(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.open = self.open.saturating_add(bytes);
+        self.check()
+    }
+
+    /// Something that was under way is over.
+    pub(crate) fn close(&mut self, bytes: usize) {
+        self.open = self.open.saturating_sub(bytes);
+    }
+
+    pub(crate) fn opened(&self) -> usize {
+        self.open
+    }
+
+    /// What came to be under way since `before` is over, also where it was left in its middle.
+    pub(crate) fn close_to(&mut self, before: usize) {
+        self.open = before;
     }
 
     pub(crate) fn mark(&self) -> usize {
@@ -153,7 +176,8 @@ impl<'a> Meter<'a> {
     }
 
     fn check(&self) -> Result<(), Stop> {
-        let used = self.held.saturating_add(self.passing);
+        let used = self.held.saturating_add(self.open);
+        let used = used.saturating_add(self.passing);
         if used <= self.limits.memory_max {
             return Ok(());
         }

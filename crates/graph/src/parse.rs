@@ -75,7 +75,7 @@ fn check(text: &str) -> Result<(), Error> {
             refuse_over("number of labels on one node", LABELS_MAX, labels)?;
         }
         refuse_misread(&mut open, &token, &last, entered)?;
-        entered = note_brackets(&mut open, &token, &last);
+        entered = note_brackets(&mut open, &token, &last, &before);
         let twice = open.iter().filter(|one| one.twice).count();
         if open.len() > QUERY_DEPTH_MAX || twice > TWICE_MAX {
             return Err(invalid(format!(
@@ -123,8 +123,9 @@ fn follows_an_end(before: &str, last: &str) -> bool {
         || (last.eq_ignore_ascii_case("end") && !["(", "[", "{", ",", "."].contains(&before))
 }
 
-/// Notes what is opened and closed: whether that was the end of a relationship that began with `<-`.
-fn note_brackets(open: &mut Vec<Open>, token: &str, last: &str) -> bool {
+/// Notes what is opened and closed: whether that was the end of a relationship that began with `<-`. A relationship stands
+/// behind a node, and so behind its `)`: anything else takes a list away.
+fn note_brackets(open: &mut Vec<Open>, token: &str, last: &str, before: &str) -> bool {
     let closing = match token {
         "(" => ")",
         "[" => "]",
@@ -145,7 +146,7 @@ fn note_brackets(open: &mut Vec<Open>, token: &str, last: &str) -> bool {
     open.push(Open {
         closing,
         twice: token == "(" && last.eq_ignore_ascii_case("reduce"),
-        edge: (token == "[" && ["-", "<-"].contains(&last)).then(|| Edge {
+        edge: (token == "[" && ["-", "<-"].contains(&last) && before == ")").then(|| Edge {
             entering: last == "<-",
             length: true,
         }),

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use grafeo_adapters::query::cypher::{BinaryOp, Direction, ListPredicateKind};
-use regex::Regex;
 
 use crate::functions::Function;
+use crate::regexes::Matcher;
 use crate::value::Value;
 
 pub(crate) type Slot = usize;
@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) slots: usize,
     /// How many parts have a state of their own.
     pub(crate) states: usize,
+    /// Most bytes that its regular expressions hold.
+    pub(crate) regex_bytes: usize,
 }
 
 /// Stages that are gone through for each row, and what becomes of a row behind the last one.
@@ -188,7 +190,7 @@ pub(crate) enum Expr {
     Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
     /// From left to right, however long: a tree of it would be as deep as it is long.
     Chain(Box<Expr>, Vec<(BinaryOp, Expr)>),
-    Matches(Box<Expr>, Box<Regex>),
+    Matches(Box<Expr>, Arc<Matcher>),
     Not(Box<Expr>),
     Negate(Box<Expr>),
     IsNull(Box<Expr>, bool),

@@ -62,8 +62,11 @@ impl<'g, 'q> Exec<'g, 'q> {
 
     /// All queries of a plan, one after the other.
     pub(crate) fn run(&mut self, plan: &Plan) -> Result<(), Stop> {
+        self.meter.hold(plan.regex_bytes)?;
         for frame in &plan.frames {
+            let mark = self.meter.mark();
             self.bounds(frame)?;
+            self.meter.drop_to(mark);
             self.run_frame(frame)?;
         }
         Ok(())
@@ -71,7 +74,9 @@ impl<'g, 'q> Exec<'g, 'q> {
 
     /// Stages up to one that has to see all rows; then from what it made of them on.
     fn run_frame(&mut self, frame: &Frame) -> Result<(), Stop> {
-        let mark = self.meter.mark();
+        let (mark, open) = (self.meter.mark(), self.meter.opened());
+        // What the answer holds stays; all else that comes to be held goes with the stages that hold it.
+        let held = self.meter.held().saturating_sub(self.answer.held);
         let mut begin = 0;
         let mut rows: Option<(Vec<Slot>, Vec<Kept>)> = None;
         loop {
@@ -87,12 +92,32 @@ impl<'g, 'q> Exec<'g, 'q> {
             // What a filled `LIMIT` left in its middle is not kept either.
             self.row.fill(Value::Null);
             self.meter.drop_to(mark);
+            self.meter.close_to(open);
             let Some((at, project)) = blocking else {
+                self.forget(&frame.stages[begin..]);
+                self.meter.hold_only(held.saturating_add(self.answer.held));
                 return Ok(());
             };
             let slots = project.items.iter().map(|item| item.slot).collect();
-            rows = Some((slots, self.finish(project)?));
+            let kept = self.finish(project)?;
+            self.forget(&frame.stages[begin..=at]);
+            self.meter.hold_only(held.saturating_add(self.answer.held));
+            let bytes = kept.iter().map(|row| row.bytes);
+            self.meter.open(bytes.fold(0, usize::saturating_add))?;
+            rows = Some((slots, kept));
             begin = at + 1;
+        }
+    }
+
+    /// Drops what these stages remember: they have seen their last row.
+    fn forget(&mut self, stages: &[Stage]) {
+        for stage in stages {
+            let id = match stage {
+                Stage::Match(of) => of.id,
+                Stage::Project(project) => project.id,
+                Stage::Unwind { .. } | Stage::Filter(_) => continue,
+            };
+            self.states[id] = State::default();
         }
     }
 
@@ -111,7 +136,7 @@ impl<'g, 'q> Exec<'g, 'q> {
             for slot in slots {
                 self.row[*slot] = Value::Null;
             }
-            self.meter.free(row.bytes);
+            self.meter.close(row.bytes);
         }
         Ok(())
     }
@@ -179,8 +204,8 @@ impl<'g, 'q> Exec<'g, 'q> {
             }
             End::Collect(result) => {
                 let value = self.eval(result)?;
-                // Held, since a walk drops what was worked out on its way.
-                self.meter.hold(value.bytes())?;
+                // It stays under way, since a walk drops what was worked out on its way.
+                self.meter.open(value.bytes())?;
                 self.states[frame.id].found.push(value);
                 Ok(())
             }
@@ -192,7 +217,7 @@ impl<'g, 'q> Exec<'g, 'q> {
         let state = &mut self.states[frame.id];
         state.count = 0;
         state.found.clear();
-        let (held, mark) = (self.meter.held(), self.meter.mark());
+        let (open, mark) = (self.meter.opened(), self.meter.mark());
         let found = match self.stage(frame, 0) {
             Ok(()) => false,
             Err(Stop::Found) => true,
@@ -201,12 +226,13 @@ impl<'g, 'q> Exec<'g, 'q> {
         // A walk that was left in its middle frees nothing by itself. No stage of a subquery keeps anything behind it.
         for stage in &frame.stages {
             if let Stage::Match(of) = stage {
+                self.states[of.id].used.clear();
                 for slot in &of.slots {
                     self.row[*slot] = Value::Null;
                 }
             }
         }
-        self.meter.hold_only(held);
+        self.meter.close_to(open);
         self.meter.drop_to(mark);
         let state = &mut self.states[frame.id];
         Ok(match frame.end {

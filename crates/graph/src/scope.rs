@@ -3,15 +3,14 @@
 //! Owns scopes, slots and the notes of which slots an expression reads. It must not know a clause.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use regex::Regex;
 use serde_json::{Map as Json, Value as JsonValue};
 use sillok_core::error::Error;
 
 use crate::graph::Graph;
 use crate::meter::invalid;
 use crate::plan::{Aggregate, Slot};
+use crate::regexes::Matchers;
 use crate::value::Value;
 
 /// How deep an expression may lie in itself once it is a tree.
@@ -34,8 +33,8 @@ pub(crate) struct Compiler<'g> {
     pub(crate) parts: usize,
     /// The parameters that were named so far.
     given: BTreeMap<String, Value>,
-    /// The regular expressions so far, by their text.
-    pub(crate) regexes: BTreeMap<Arc<str>, Regex>,
+    /// The regular expressions so far.
+    pub(crate) regexes: Matchers,
     slots: usize,
     states: usize,
     depth: usize,
@@ -56,7 +55,7 @@ impl<'g> Compiler<'g> {
             aggregates: None,
             parts: 0,
             given: BTreeMap::new(),
-            regexes: BTreeMap::new(),
+            regexes: Matchers::default(),
             slots: 0,
             states: 0,
             depth: 0,

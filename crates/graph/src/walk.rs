@@ -44,7 +44,7 @@ impl Exec<'_, '_> {
             let Some((edge, other)) = place.next() else {
                 places.pop();
                 if let Some(edge) = path.pop() {
-                    self.meter.free(PLACE_BYTES);
+                    self.meter.close(PLACE_BYTES);
                     self.states[next.of.id].used.remove(&edge);
                 }
                 continue;
@@ -63,7 +63,7 @@ impl Exec<'_, '_> {
                 self.arrive(next, walk, other, &path)?;
             }
             if length < walk.max {
-                self.meter.hold(PLACE_BYTES)?;
+                self.meter.open(PLACE_BYTES)?;
                 places.push(self.around(other, &walk.along));
             } else {
                 path.pop();
@@ -147,7 +147,7 @@ impl Exec<'_, '_> {
                         depth: how.depth + 1,
                         branch: Some(branch),
                     };
-                    self.meter.hold(PLACE_BYTES)?;
+                    self.meter.open(PLACE_BYTES)?;
                     reached.insert(other, next_place);
                     queue.push_back((other, next_place));
                     self.arrive(next, walk, other, &[])?;
@@ -168,7 +168,7 @@ impl Exec<'_, '_> {
             self.arrive(next, walk, from, &[])?;
         }
         // What later stages keep stays paid for. The first node was free.
-        self.meter.free(PLACE_BYTES * (reached.len() - 1));
+        self.meter.close(PLACE_BYTES * (reached.len() - 1));
         Ok(())
     }
 
@@ -185,12 +185,12 @@ impl Exec<'_, '_> {
             }
             return Ok(());
         }
-        let held = self.meter.held();
+        let before = self.meter.opened();
         let ways = self.ways(of, from, to)?;
-        let places = self.meter.held() - held;
+        let places = self.meter.opened() - before;
         self.follow(next, of, &ways, to)?;
         // What later stages keep stays paid for.
-        self.meter.free(places);
+        self.meter.close(places);
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl Exec<'_, '_> {
                     (depth + 1, Vec::new())
                 });
                 if *found == depth + 1 && (of.all || edges.is_empty()) {
-                    self.meter.hold(PLACE_BYTES)?;
+                    self.meter.open(PLACE_BYTES)?;
                     edges.push((edge, here));
                 }
                 if other == to {

@@ -9,19 +9,21 @@ use std::sync::Arc;
 
 use sillok_actors::reads::{GraphEdge, GraphEdgeKind, GraphNode, GraphParts};
 use sillok_core::decision::Node;
-use sillok_core::error::Error;
+use sillok_core::error::{Error, ErrorCode};
 use sillok_core::limits::{GRAPH_BYTES_MAX, GRAPH_EDGES_MAX, GRAPH_NODES_MAX};
 use sillok_graph::{Graph, GraphBuilder, GraphLimits, NodeRef, Scalar};
 
 /// How many times what it is made of a graph may take, with its names and values. What it is made of is bounded before, and
 /// takes less than that.
 const NAMED_TIMES: usize = 2;
+/// After how many nodes and edges the time is asked for.
+const ASK_EVERY: usize = 1024;
 
-/// Builds the graph.
+/// Builds the graph. `is_over` is asked before the first and each further 1,024 nodes, and edges.
 ///
 /// # Errors
-/// `too_large` where it would take more than a graph may.
-pub(crate) fn build(parts: GraphParts) -> Result<Graph, Error> {
+/// `too_large` where it would take more than a graph may, and where the time is over before it is built.
+pub(crate) fn build(parts: GraphParts, is_over: &dyn Fn() -> bool) -> Result<Graph, Error> {
     let limits = GraphLimits {
         nodes_max: GRAPH_NODES_MAX,
         edges_max: GRAPH_EDGES_MAX,
@@ -30,10 +32,13 @@ pub(crate) fn build(parts: GraphParts) -> Result<Graph, Error> {
     let mut shared = Shared(BTreeMap::new());
     let mut builder = GraphBuilder::new(limits);
     let mut nodes: Vec<NodeRef> = Vec::with_capacity(parts.nodes.len());
-    for node in parts.nodes {
+    for (number, node) in parts.nodes.into_iter().enumerate() {
+        check_time(number, is_over)?;
         nodes.push(add(&mut builder, &mut shared, node)?);
     }
-    for GraphEdge { from, kind, to } in parts.edges {
+    for (number, edge) in parts.edges.into_iter().enumerate() {
+        check_time(number, is_over)?;
+        let GraphEdge { from, kind, to } = edge;
         let (from, to) = (nodes[from], nodes[to]);
         match kind {
             GraphEdgeKind::Related(kind) => builder.add_edge(kind.as_str(), from, to, &[])?,
@@ -49,6 +54,14 @@ pub(crate) fn build(parts: GraphParts) -> Result<Graph, Error> {
         }
     }
     Ok(builder.build())
+}
+
+fn check_time(number: usize, is_over: &dyn Fn() -> bool) -> Result<(), Error> {
+    if !number.is_multiple_of(ASK_EVERY) || !is_over() {
+        return Ok(());
+    }
+    let why = "the time of the query was over while its graph was built: ask for more time, or in a narrower scope";
+    Err(Error::new(ErrorCode::TooLarge, why))
 }
 
 /// Texts that many nodes have, each held once.
@@ -152,6 +165,7 @@ fn whole(number: u64) -> Scalar {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::collections::BTreeSet;
 
     use serde_json::{Map, Value, json};
@@ -260,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_graph_has_the_names_that_the_schema_says_and_no_others() {
-        let graph = build(parts()).unwrap();
+        let graph = build(parts(), &|| false).unwrap();
         let mut labels = BTreeSet::new();
         for row in rows(&graph, "MATCH (n) RETURN n") {
             let name = row[0]["labels"][0].as_str().unwrap().to_owned();
@@ -303,7 +317,7 @@ mod tests {
             kind: GraphEdgeKind::Related(RelationKind::Declared(declared)),
             to: 0,
         });
-        let graph = build(parts).unwrap();
+        let graph = build(parts, &|| false).unwrap();
         let asked =
             "MATCH (d:Decision)-[r:EXPLAINS]->(e:Decision) RETURN d.title, type(r), e.title";
         let said = json!(["decision 2", "EXPLAINS", "decision 1"]);
@@ -311,8 +325,39 @@ mod tests {
     }
 
     #[test]
+    fn no_more_of_a_graph_is_built_once_the_time_is_over() {
+        let file = |number: usize| GraphNode::File {
+            path: format!("src/{number}.rs"),
+        };
+        let tells = |from: usize| GraphEdge {
+            from,
+            kind: GraphEdgeKind::Tells,
+            to: 0,
+        };
+        let many = || GraphParts {
+            nodes: (0..=ASK_EVERY).map(file).collect(),
+            edges: (0..ASK_EVERY).map(tells).collect(),
+        };
+        // Before the first node, the one behind 1,024 others, and the first edge.
+        for most in 0..=3 {
+            let asked = Cell::new(0);
+            let is_over = || {
+                asked.set(asked.get() + 1);
+                asked.get() > most
+            };
+            let built = build(many(), &is_over);
+            assert_eq!(built.is_ok(), most == 3, "{most}");
+            assert_eq!(asked.get(), 3.min(most + 1), "{most}");
+            if let Err(error) = built {
+                assert_eq!(error.code, ErrorCode::TooLarge, "{error}");
+                assert!(error.message.contains("time"), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn values_are_what_was_read() {
-        let graph = build(parts()).unwrap();
+        let graph = build(parts(), &|| false).unwrap();
         let asked = "MATCH (d:Decision)-[:RESTS_ON]->(e), (d)-[:APPLIES_TO]->(s:Symbol) \
                      RETURN d.title, d.rank, d.version, d.phase, e.bytes, s.node";
         let said = json!(["decision 1", "lock", 3, "design", 7, "symbol:run@src/a.rs"]);

@@ -24,12 +24,21 @@ impl Tour {
         self.status(0, command, words)
     }
 
+    /// The same of a command that prints one document a line.
+    pub(super) fn json_lines(&mut self, command: &'static str, words: &[&str]) -> Vec<Value> {
+        self.run(command, words).json_lines()
+    }
+
     fn status(&mut self, status: i32, command: &'static str, words: &[&str]) -> Value {
+        self.run(command, words).json_with(status)
+    }
+
+    fn run(&mut self, command: &'static str, words: &[&str]) -> Ran {
         self.tried.insert(command);
         let mut all: Vec<&str> = command.split(' ').collect();
         all.push("--json");
         all.extend(words);
-        self.world.run(&all).json_with(status)
+        self.world.run(&all)
     }
 }
 

@@ -55,9 +55,12 @@ fn anchors(tour: &mut Tour, evidence: &str, decision: &str) {
     let found = tour.json("anchor search", &["ran", "--scope", WORKTREE]);
     assert_eq!(found["hits"][0]["lead"]["to"], evidence);
     // The brief is the same whether or not something is searched for.
-    let deep = tour.json("brief", &["--scope", WORKTREE, "--deep", "ran"]);
-    assert_eq!(deep["brief"].to_string(), brief.to_string());
-    assert_eq!(deep["deep"], found);
+    let deep = tour.json_lines("brief", &["--scope", WORKTREE, "--deep", "ran"]);
+    let [same, behind] = deep.as_slice() else {
+        panic!("{deep:#?}")
+    };
+    assert_eq!(same.to_string(), brief.to_string());
+    assert_eq!(*behind, found);
     let dropped = [&at[..], &["--reason", "read"]].concat();
     assert_eq!(tour.json("anchor drop", &dropped)["id"], id.as_str());
     let listed = tour.json("anchor list", &["--scope", WORKTREE]);
@@ -122,6 +125,12 @@ async fn evidence_is_taken_from_standard_input_and_an_anchor_is_followed_to_it()
     let refused = world.run(&["brief", "--scope", WORKTREE, "--deep", "the"]);
     refused.ended(2);
     assert_eq!(refused.stdout, brief.stdout);
+    // In JSON as well: the brief is out, and alone.
+    let brief = world.run(&["brief", "--json", "--scope", WORKTREE]);
+    let refused = world.run(&["brief", "--json", "--scope", WORKTREE, "--deep", "the"]);
+    assert_eq!(refused.json_with(2).to_string(), brief.json().to_string());
+    assert_eq!(refused.stdout.lines().count(), 1, "{refused:#?}");
+    assert!(!refused.stderr.is_empty(), "{refused:#?}");
 }
 
 #[tokio::test]

@@ -1,7 +1,12 @@
 //! Searching behind anchors through real servers: the same hits after whatever happened to the server, and briefs that are the
 //! same while a search runs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
+use sillok_core::limits::ANCHOR_SEARCHES_PER_ORG_MAX;
 use sillok_core::principal::PrincipalKind;
 
 use super::{MIB, audited, decide, keep, kept, number, point, shown, text};
@@ -9,6 +14,12 @@ use crate::harness::{Client, ORG, PROJECT, WORKTREE, World, phrase};
 
 /// Another worktree of the same project.
 const BESIDE: &str = "org/acme/project/api/worktree/side";
+/// Large originals that a search reads, so that it takes far longer than a brief.
+const RUNS: usize = 8;
+/// Briefs that are asked for and answered while a search is under way all along.
+const OVERLAPPED: u32 = 3;
+/// How long that is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 async fn search(client: &Client, scope: &str, query: &str) -> Value {
     let asked = json!({ "scope": scope, "query": query });
@@ -74,26 +85,73 @@ async fn the_same_is_found_after_a_kill_and_where_it_is_said_it_can_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_brief_is_the_same_while_searches_run() {
+async fn a_brief_is_the_same_and_is_there_while_searches_run() {
     let world = World::start().await;
     let admin = world.admin();
     for rank in ["policy", "axis", "lock", "normal"] {
         decide(&admin, PROJECT, json!({ "title": phrase(), "rank": rank })).await;
     }
-    for _ in 0..4 {
+    for _ in 0..RUNS {
         let run = keep(&admin, PROJECT, &long("it met a deadlock")).await;
         let node = kept(PROJECT, &run);
         point(&admin, PROJECT, ("A run", "global"), &[&node]).await;
     }
     let asked = json!({ "scope": WORKTREE });
     let before = admin.post("/v1/brief", &asked).await.ok();
-    for _ in 0..3 {
-        let (found, brief) = tokio::join!(search(&admin, WORKTREE, "deadlock"), async {
-            admin.post("/v1/brief", &asked).await.ok()
-        });
-        assert_eq!(nodes(&found).len(), 4);
+    let searching = Arc::new(Searching::default());
+    let searches = [(); ANCHOR_SEARCHES_PER_ORG_MAX]
+        .map(|()| tokio::spawn(search_on(admin.clone(), Arc::clone(&searching))));
+    // While all turns are taken before a brief and behind it, and nobody was answered between, a search was under way all along.
+    let (mut overlapped, begun) = (0, Instant::now());
+    while overlapped < OVERLAPPED {
+        assert!(begun.elapsed() < PATIENCE, "{overlapped} overlapped");
+        let answered = searching.answered.load(Ordering::SeqCst);
+        let were_taken = no_turn_is_left(&admin).await;
+        let brief = admin.post("/v1/brief", &asked).await.ok();
         assert_eq!(brief.to_string(), before.to_string());
+        let are_taken = no_turn_is_left(&admin).await;
+        let is_nobody_answered = searching.answered.load(Ordering::SeqCst) == answered;
+        overlapped += u32::from(were_taken && are_taken && is_nobody_answered);
     }
+    searching.is_over.store(true, Ordering::SeqCst);
+    for search in searches {
+        search.await.expect("each finds what there is");
+    }
+    assert!(searching.answered.load(Ordering::SeqCst) > 0);
+}
+
+/// Searches that go on until they are told to end.
+#[derive(Default)]
+struct Searching {
+    is_over: AtomicBool,
+    /// How many were answered, with hits or with word that there is no turn.
+    answered: AtomicUsize,
+}
+
+/// Searches again and again.
+async fn search_on(client: Client, searching: Arc<Searching>) {
+    while !searching.is_over.load(Ordering::SeqCst) {
+        let reply = client.post("/v1/anchors/search", &deadlock()).await;
+        searching.answered.fetch_add(1, Ordering::SeqCst);
+        if reply.body["code"] == "busy" {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        } else {
+            assert_eq!(nodes(&reply.ok()).len(), RUNS);
+        }
+    }
+}
+
+/// Whether a search is refused, since as many are under way as there may be.
+async fn no_turn_is_left(client: &Client) -> bool {
+    let reply = client.post("/v1/anchors/search", &deadlock()).await;
+    reply.body["code"] == "busy" || {
+        reply.ok();
+        false
+    }
+}
+
+fn deadlock() -> Value {
+    json!({ "scope": WORKTREE, "query": "deadlock" })
 }
 
 #[tokio::test]

@@ -1,16 +1,20 @@
-//! Searching behind anchors: in the originals that they lead to, in one snapshot.
+//! Searching behind anchors: in the originals that they lead to.
 //!
 //! Owns in which order anchors are looked at, and what is read of each. What is a hit and where a search ends is
-//! `core::anchor::search`'s. It is a read of its own: no brief asks for it, and none waits for it. It must not know the index: no
-//! vector is compared with another.
+//! `core::anchor::search`'s. It is a read of its own: no brief asks for it, and none waits for it. It may take longer than a
+//! store keeps one moment, and goes on from the next: an original never changes, and of a decision the version is told that its
+//! head named. It must not know the index: no vector is compared with another.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use sillok_core::anchor::search::{
-    AnchorQuery, AnchorSearch, AnchorsFound, Counting, Original, Text,
+    AnchorQuery, AnchorSearch, AnchorsFound, Counting, Original, Text, Unread,
 };
-use sillok_core::anchor::{Anchor, Lead, Standing};
+use sillok_core::anchor::{Anchor, Lead, by_rank};
 use sillok_core::brief::{Lists, Step, loading_order};
 use sillok_core::decision::{Domain, Node};
-use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
+use sillok_core::evidence::Evidence;
+use sillok_core::id::{AnchorId, DecisionId};
 use sillok_core::limits::ANCHOR_SEARCH_COUNTED_MAX;
 use sillok_core::scope::Scope;
 use sillok_core::words::bm25::Query;
@@ -20,29 +24,43 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Store, Txn};
 
 use super::Reader;
-use super::anchors::{anchor_of, leads_of};
-use super::decisions::view;
-use super::evidence::{evidence_of, original};
+use super::anchors::{Behind, anchor_of, behind};
+use super::decisions::{said_last, version_of};
+use super::evidence::original;
 use super::impact::Viewer;
 use super::texts::part;
 use crate::errors::refusal;
+use crate::long_reads::LongReads;
 use crate::row_stream::RowStream;
+
+/// A search that is under way.
+struct Looking<'a> {
+    viewer: &'a Viewer,
+    search: AnchorSearch,
+    /// What is led to and is not there, or was erased: nothing brings it back.
+    gone: BTreeSet<Node>,
+}
 
 impl<S: Store> Reader<S> {
     /// What the anchors lead to that a brief for the scope of `viewer` and a domain tells of, as far as it answers a query. They
     /// are looked at from the end of the brief on: what lies nearest and was added last comes first. What was withdrawn is
-    /// found, and says so, as in a brief; what is gone is not.
+    /// found, and says so, as in a brief; what is gone is not, and of what cannot be read only the title is looked at.
     ///
     /// # Errors
-    /// `internal` where an original is not what was written, and what the store answers.
+    /// What the store answers.
     pub async fn search_anchors(
         &self,
         viewer: &Viewer,
         domain: &Domain,
         query: AnchorQuery,
     ) -> Result<AnchorsFound, Error> {
-        let mut txn = self.snapshot().await?;
-        let mut search = AnchorSearch::new(query);
+        let txn = LongReads::of(&self.store).begin().await;
+        let mut txn = txn.map_err(|error| refusal(&error))?;
+        let mut looking = Looking {
+            viewer,
+            search: AnchorSearch::new(query),
+            gone: BTreeSet::new(),
+        };
         let steps = loading_order(&viewer.scope, domain).into_iter().rev();
         let mut left_out = 0;
         for step in steps.filter(|step| step.lists == Lists::Anchors) {
@@ -51,17 +69,75 @@ impl<S: Store> Reader<S> {
                 let Some(id) = next(&mut txn, &mut listed).await? else {
                     break;
                 };
-                if search.is_full() {
+                if looking.search.is_full() {
                     left_out += 1;
                     continue;
                 }
                 let anchor = anchor(&mut txn, &step, id).await?;
-                look(&mut txn, viewer, (&step.scope, &anchor), &mut search).await?;
+                // It may have been dropped since it was listed.
+                if !anchor.is_dropped() {
+                    looking.look(&mut txn, &step.scope, &anchor).await?;
+                }
             }
         }
         let counted = left_out.min(ANCHOR_SEARCH_COUNTED_MAX);
-        search.leave_out(counted, left_out > counted);
-        Ok(search.finish())
+        looking.search.leave_out(counted, left_out > counted);
+        Ok(AnchorsFound {
+            spans_moments: !txn.is_of_one_moment(),
+            ..looking.search.finish()
+        })
+    }
+}
+
+impl Looking<'_> {
+    /// Looks at an anchor of a scope, and at all that it leads to and was not looked at before.
+    async fn look(
+        &mut self,
+        txn: &mut impl Txn,
+        scope: &Scope,
+        anchor: &Anchor,
+    ) -> Result<(), Error> {
+        self.search.look_at(scope, anchor);
+        tokio::task::yield_now().await;
+        for (lead, found) in self.leads(txn, anchor).await? {
+            if let Some(original) = original_of(txn, lead, found, &self.search).await? {
+                self.search.take(original);
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an anchor leads to that is there and was not come upon before, in the order in which that is told. Nothing is
+    /// read of what is known.
+    async fn leads(
+        &mut self,
+        txn: &mut impl Txn,
+        anchor: &Anchor,
+    ) -> Result<Vec<(Lead, Behind)>, Error> {
+        let mut leads = Vec::new();
+        let mut all_found = BTreeMap::new();
+        for node in &anchor.to {
+            // What an anchor leads to is seen by all who see the anchor.
+            let is_there = self.viewer.sees_node(node) && !self.gone.contains(node);
+            if !is_there || self.search.knows(node) {
+                continue;
+            }
+            let found = behind(txn, node).await.map_err(|error| refusal(&error))?;
+            if let Some(found) = found {
+                leads.push(found.lead());
+                all_found.insert(node.clone(), found);
+            } else {
+                self.gone.insert(node.clone());
+            }
+        }
+        let mut ordered = Vec::with_capacity(leads.len());
+        for lead in by_rank(leads) {
+            if let Some(found) = all_found.remove(&lead.to) {
+                ordered.push((lead, found));
+            }
+        }
+        Ok(ordered)
     }
 }
 
@@ -86,88 +162,82 @@ async fn anchor(txn: &mut impl Txn, step: &Step, id: AnchorId) -> Result<Anchor,
     })
 }
 
-/// Looks at an anchor of a scope, and at all that it leads to and was not looked at before.
-async fn look(
+/// An original with as much of its text as there is room for; none where it was erased since it was found. What cannot be
+/// read ends no search, unless it is the store that cannot be.
+async fn original_of(
     txn: &mut impl Txn,
-    viewer: &Viewer,
-    (scope, anchor): (&Scope, &Anchor),
-    search: &mut AnchorSearch,
-) -> Result<(), Error> {
-    search.look_at(scope, anchor);
-    let leads = leads_of(txn, anchor).await;
-    for lead in leads.map_err(|error| refusal(&error))? {
-        // What an anchor leads to is seen by all who see the anchor.
-        let is_there = lead.standing != Standing::Gone && viewer.sees_node(&lead.to);
-        if !is_there || search.knows(&lead.to) {
-            continue;
-        }
-        let found = match lead.to.clone() {
-            Node::Decision { scope, root } => decision(txn, (&scope, root), lead, search).await?,
-            Node::Evidence { scope, id } => evidence(txn, (&scope, id), lead, search).await?,
-            Node::File { .. } | Node::Symbol { .. } => None,
-        };
-        if let Some(original) = found {
-            search.take(original);
-        }
-    }
-    Ok(())
-}
-
-/// A decision with its text: that of its active version, or the last one that it had.
-async fn decision(
-    txn: &mut impl Txn,
-    (scope, root): (&Scope, DecisionId),
     lead: Lead,
+    found: Behind,
     search: &AnchorSearch,
 ) -> Result<Option<Original>, Error> {
-    let found = view(txn, &ScopeKey::of(scope), root).await;
-    let found = found.map_err(|error| refusal(&error))?;
-    let Some((number, said)) =
-        found.and_then(|view| Some((view.version.number, view.version.text?)))
-    else {
-        return Ok(None);
+    let room = search.room();
+    let (version, bytes, said) = match found {
+        Behind::Decision(scope, head) => {
+            let number = said_last(&head);
+            let said = version_text(txn, (&scope, head.root), number).await;
+            (Some(number), 0, said)
+        }
+        Behind::Evidence(scope, evidence) => {
+            let bytes = evidence.content.bytes();
+            let said = beginning(txn, &scope, *evidence, room).await;
+            (None, bytes, said.map(Some))
+        }
     };
-    let text = match search.room() {
-        0 => None,
-        _ => Some(counted(search.words(), &said.content).await),
+    let (bytes, text) = match said {
+        Ok(None) => return Ok(None),
+        // Of evidence that was read in part, the whole is larger.
+        Ok(Some(said)) if room > 0 => {
+            let text = counted(search.words(), &said).await;
+            (bytes.max(said.len() as u64), Ok(text))
+        }
+        Ok(Some(said)) => (bytes.max(said.len() as u64), Err(Unread::NoRoom)),
+        Err(error) if error.code == ErrorCode::Internal => {
+            // What was erased meanwhile is not damaged.
+            let found = behind(txn, &lead.to).await;
+            if found.map_err(|error| refusal(&error))?.is_none() {
+                return Ok(None);
+            }
+            (bytes, Err(Unread::Damaged))
+        }
+        Err(error) => return Err(error),
     };
     Ok(Some(Original {
         lead,
-        version: Some(number),
-        bytes: said.content.len() as u64,
-        text,
-    }))
-}
-
-/// Evidence with as much of its text as there is room for. One that is read whole is checked against its hash.
-async fn evidence(
-    txn: &mut impl Txn,
-    (scope, id): (&Scope, EvidenceId),
-    lead: Lead,
-    search: &AnchorSearch,
-) -> Result<Option<Original>, Error> {
-    let found = evidence_of(txn, &ScopeKey::of(scope), id).await;
-    let Some(evidence) = found.map_err(|error| refusal(&error))? else {
-        return Ok(None);
-    };
-    let (bytes, room) = (evidence.content.bytes(), search.room());
-    let text = if room == 0 {
-        None
-    } else if bytes <= room {
-        Some(original(txn, scope, evidence).await?)
-    } else {
-        Some(part(txn, scope, &evidence.content, 0..room).await?.1)
-    };
-    let text = match text {
-        Some(text) => Some(counted(search.words(), &text).await),
-        None => None,
-    };
-    Ok(Some(Original {
-        lead,
-        version: None,
+        version,
         bytes,
         text,
     }))
+}
+
+/// What a version of a decision says; none where that was erased.
+async fn version_text(
+    txn: &mut impl Txn,
+    (scope, root): (&Scope, DecisionId),
+    number: u64,
+) -> Result<Option<String>, Error> {
+    let found = version_of(txn, &ScopeKey::of(scope), root, number).await;
+    let found = found.map_err(|error| refusal(&error))?;
+    let version = found.ok_or_else(|| {
+        let what = format!("version {number} of decision {root} is not there");
+        Error::new(ErrorCode::Internal, what)
+    })?;
+    Ok(version.text.map(|text| text.content))
+}
+
+/// As much of the text of evidence as there is room for. One that is read whole is checked against its hash.
+async fn beginning(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    evidence: Evidence,
+    room: u64,
+) -> Result<String, Error> {
+    if room == 0 {
+        Ok(String::new())
+    } else if evidence.content.bytes() <= room {
+        original(txn, scope, evidence).await
+    } else {
+        Ok(part(txn, scope, &evidence.content, 0..room).await?.1)
+    }
 }
 
 /// Counts the words of a text, and lets others have their turn meanwhile: a search is in nobody's way.
@@ -176,6 +246,5 @@ async fn counted(words: &Query, text: &str) -> Text {
     while counting.step() {
         tokio::task::yield_now().await;
     }
-    tokio::task::yield_now().await;
     counting.finish()
 }

@@ -5,8 +5,8 @@
 
 use sillok_core::Error;
 use sillok_core::anchor::{Anchor, Lead, Standing, by_rank};
-use sillok_core::decision::{Domain, Node};
-use sillok_core::evidence::EvidenceHead;
+use sillok_core::decision::{DecisionHead, Domain, Node};
+use sillok_core::evidence::{Evidence, EvidenceHead};
 use sillok_core::id::AnchorId;
 use sillok_core::scope::Scope;
 use sillok_core::staging::Content;
@@ -209,31 +209,62 @@ pub(super) async fn leads_of(txn: &mut impl Txn, anchor: &Anchor) -> Result<Vec<
 }
 
 async fn lead_to(txn: &mut impl Txn, node: &Node) -> Result<Lead, StoreError> {
-    let to = node.clone();
-    Ok(match node {
-        Node::Decision { scope, root } => match head_of(txn, &ScopeKey::of(scope), *root).await? {
-            Some(head) if !head.is_erased() => Lead {
-                to,
-                title: head.title,
+    let found = behind(txn, node).await?;
+    Ok(match found {
+        Some(found) => found.lead(),
+        None => Lead::gone(node.clone()),
+    })
+}
+
+/// What there is of something that an anchor leads to, as its row has it.
+pub(super) enum Behind {
+    /// A decision of a scope.
+    Decision(Scope, Box<DecisionHead>),
+    /// Evidence of a scope.
+    Evidence(Scope, Box<Evidence>),
+}
+
+impl Behind {
+    /// How that is told.
+    pub(super) fn lead(&self) -> Lead {
+        match self {
+            Self::Decision(scope, head) => Lead {
+                to: head.node(scope),
+                title: head.title.clone(),
                 rank: Some(head.rank),
                 standing: match head.active {
                     true => Standing::Holds,
                     false => Standing::Withdrawn,
                 },
             },
-            _ => Lead::gone(to),
-        },
-        Node::Evidence { scope, id } => match evidence_of(txn, &ScopeKey::of(scope), *id).await? {
-            Some(evidence) if !evidence.is_erased() => Lead {
-                to,
-                title: evidence.title,
+            Self::Evidence(scope, evidence) => Lead {
+                to: Node::Evidence {
+                    scope: scope.clone(),
+                    id: evidence.id,
+                },
+                title: evidence.title.clone(),
                 rank: None,
                 standing: Standing::Holds,
             },
-            _ => Lead::gone(to),
-        },
-        Node::File { .. } | Node::Symbol { .. } => Lead::gone(to),
-    })
+        }
+    }
+}
+
+/// What there is of something that an anchor leads to; none where it was erased, or is not there.
+pub(super) async fn behind(txn: &mut impl Txn, node: &Node) -> Result<Option<Behind>, StoreError> {
+    match node {
+        Node::Decision { scope, root } => {
+            let head = head_of(txn, &ScopeKey::of(scope), *root).await?;
+            let head = head.filter(|head| !head.is_erased());
+            Ok(head.map(|head| Behind::Decision(scope.clone(), Box::new(head))))
+        }
+        Node::Evidence { scope, id } => {
+            let evidence = evidence_of(txn, &ScopeKey::of(scope), *id).await?;
+            let evidence = evidence.filter(|evidence| !evidence.is_erased());
+            Ok(evidence.map(|evidence| Behind::Evidence(scope.clone(), Box::new(evidence))))
+        }
+        Node::File { .. } | Node::Symbol { .. } => Ok(None),
+    }
 }
 
 /// An anchor of a scope.

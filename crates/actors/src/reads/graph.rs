@@ -44,7 +44,7 @@ pub struct GraphBounds {
     pub nodes_max: usize,
     /// Most edges.
     pub edges_max: usize,
-    /// Most bytes of its texts and of what holds them.
+    /// Most bytes of its texts, of what holds them, and of the paths of the scopes inside that are read for it.
     pub bytes_max: usize,
     /// Most scopes of the store that are looked through.
     pub scopes_max: usize,
@@ -147,6 +147,7 @@ impl<T: Txn> Gathering<'_, T> {
             let row = keys::scope::decode(&key, &value).map_err(|error| refusal(&error))?;
             let is_around = row.scope.contains(&self.viewer.scope);
             if !is_around && self.viewer.sees(&row.scope) {
+                self.grow(OWN_BYTES + row.scope.as_str().len())?;
                 found.push(row.scope);
             }
         }

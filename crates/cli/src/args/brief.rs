@@ -26,7 +26,9 @@ pub struct Brief {
     /// At most so many bytes of items
     #[arg(long, value_name = "BYTES")]
     pub bytes_max: Option<usize>,
-    /// Search in what the anchors lead to as well, for these words: the brief does not wait for that, and is the same
+    /// Search in what the anchors lead to as well, for these words: the brief does not wait for that, and is the same.
+    /// With --json both are documents of their own, each on a line: first the brief, then what is found. Where the search
+    /// fails, the brief is printed all the same
     #[arg(long, value_name = "QUERY")]
     pub deep: Option<String>,
 }

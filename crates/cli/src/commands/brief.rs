@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use sillok_core::brief::Layer;
 use sillok_core::decision::{Node, Rank};
 use sillok_server::api::{
-    AnchorsFound, Brief, BriefAnchor, BriefDecision, BriefItem, BriefRequest, LayerCut,
-    SearchAnchors,
+    Brief, BriefAnchor, BriefDecision, BriefItem, BriefRequest, LayerCut, SearchAnchors,
 };
 
 use super::anchor::lead_line;
@@ -49,16 +47,8 @@ pub async fn run(session: &Session, args: args::Brief) -> Result<(), Failure> {
     deep(session, &request, &search).await
 }
 
-/// A brief, and what a search behind its anchors found. Both are asked for at once.
-#[derive(Debug, Serialize)]
-struct Deep<'a> {
-    brief: &'a Brief,
-    /// Nothing where the search failed, which takes nothing from the brief.
-    deep: Option<&'a AnchorsFound>,
-}
-
-/// Prints a brief as soon as it is there, and behind it what a search found, whenever that comes. In JSON both are one
-/// document.
+/// Prints a brief as soon as it is there, and behind it what a search behind its anchors found, whenever that comes. Both are
+/// asked for at once. In JSON each is a document of its own, on a line of its own.
 async fn deep(
     session: &Session,
     request: &BriefRequest,
@@ -67,26 +57,13 @@ async fn deep(
     let output = &session.output;
     let loading = async {
         let brief = session.client.brief(request).await?;
-        if !output.json {
-            output.show(&brief, |style| describe(style, &brief))?;
-        }
-        Ok::<_, Failure>(brief)
+        output.item(&brief, |style| describe(style, &brief))
     };
     // Without a brief nobody waits for the search. A search that fails is told behind the brief.
     let searching = async { Ok::<_, Failure>(session.client.search_anchors(search).await) };
-    let (brief, found) = tokio::try_join!(loading, searching)?;
-    if output.json {
-        let both = Deep {
-            brief: &brief,
-            deep: found.as_ref().ok(),
-        };
-        output.show(&both, |_| String::new())?;
-    }
+    let ((), found) = tokio::try_join!(loading, searching)?;
     let found = found?;
-    if output.json {
-        return Ok(());
-    }
-    output.show(&found, |style| {
+    output.item(&found, |style| {
         let heading = style.bold("deep search behind anchors, which is no part of the brief");
         format!("\n{heading}\n{}", described(style, &found))
     })

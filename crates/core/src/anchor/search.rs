@@ -70,10 +70,19 @@ pub struct Original {
     pub lead: Lead,
     /// The version whose text was read, of a decision.
     pub version: Option<u64>,
-    /// Bytes of its whole text.
+    /// Bytes of its whole text, as far as that is known of what cannot be read.
     pub bytes: u64,
-    /// What was counted of it; nothing where there was no room for it.
-    pub text: Option<Text>,
+    /// What was counted of it, or why nothing was.
+    pub text: Result<Text, Unread>,
+}
+
+/// Why the text of an original was not looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// There was no room for it.
+    NoRoom,
+    /// What is stored is not what was written, or is lost.
+    Damaged,
 }
 
 /// What is found.
@@ -114,7 +123,7 @@ pub struct LookedAt {
     pub bytes: u64,
 }
 
-/// What bounds cut off a search.
+/// What a search did not look at: what bounds cut off, and what cannot be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchCut {
     /// Anchors that were not looked at, as far as they were counted.
@@ -125,10 +134,12 @@ pub struct SearchCut {
     pub originals: u64,
     /// Originals that were read from their beginning alone.
     pub in_part: u64,
+    /// Originals that cannot be read: only the title was looked at. They take nothing from what is found elsewhere.
+    pub unreadable: u64,
 }
 
 impl SearchCut {
-    /// Whether nothing is cut off.
+    /// Whether everything was looked at.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
@@ -142,8 +153,10 @@ pub struct AnchorsFound {
     pub hits: Vec<AnchorHit>,
     /// How much was looked at.
     pub looked_at: LookedAt,
-    /// What bounds cut off.
+    /// What was not looked at.
     pub cut: SearchCut,
+    /// Whether it took longer than the store keeps a moment: what changed meanwhile is told as it was when it was read.
+    pub spans_moments: bool,
 }
 
 /// A search that is under way. Anchors are handed in one by one, the nearest first, and with each what it leads to.
@@ -152,9 +165,13 @@ pub struct AnchorSearch {
     query: AnchorQuery,
     anchors: Vec<Seen>,
     goals: Vec<Goal>,
+    /// What was counted of each of them: of its title, of its text, and of the hints that lead there.
+    texts: Vec<Counted>,
     /// The places of what was come upon.
     places: BTreeMap<Node, usize>,
     looked_at: LookedAt,
+    /// Bytes of what cannot be read, at most so many of each as there was room for.
+    wasted: u64,
     cut: SearchCut,
 }
 
@@ -183,17 +200,20 @@ impl AnchorSearch {
             query,
             anchors: Vec::new(),
             goals: Vec::new(),
+            texts: Vec::new(),
             places: BTreeMap::new(),
             looked_at: LookedAt {
                 anchors: 0,
                 originals: 0,
                 bytes: 0,
             },
+            wasted: 0,
             cut: SearchCut {
                 anchors: 0,
                 more: false,
                 originals: 0,
                 in_part: 0,
+                unreadable: 0,
             },
         }
     }
@@ -213,8 +233,10 @@ impl AnchorSearch {
     /// How many bytes of the next original are read, from its beginning.
     #[must_use]
     pub const fn room(&self) -> u64 {
-        let left = ANCHOR_SEARCH_BYTES_MAX.saturating_sub(self.looked_at.bytes);
-        if self.looked_at.originals >= ANCHOR_SEARCH_ORIGINALS_MAX as u64 {
+        // What cannot be read costs as much as what can.
+        let left = ANCHOR_SEARCH_BYTES_MAX.saturating_sub(self.looked_at.bytes + self.wasted);
+        let tried = self.looked_at.originals + self.cut.unreadable;
+        if tried >= ANCHOR_SEARCH_ORIGINALS_MAX as u64 {
             0
         } else if left < ANCHOR_SEARCH_ORIGINAL_BYTES_MAX {
             left
@@ -240,12 +262,14 @@ impl AnchorSearch {
         let Some(place) = self.places.get(node) else {
             return false;
         };
-        let anchors = &mut self.goals[*place].anchors;
-        anchors.extend(self.anchors.len().checked_sub(1));
+        if let Some(anchor) = self.anchors.len().checked_sub(1) {
+            self.goals[*place].anchors.push(anchor);
+            self.texts[*place].add(&self.anchors[anchor].counted);
+        }
         true
     }
 
-    /// Takes what the anchor leads to, unless it was come upon before.
+    /// Takes what the anchor leads to, unless it was come upon before, and counts the words of its title.
     pub fn take(&mut self, original: Original) {
         let Some(anchor) = self.anchors.len().checked_sub(1) else {
             return;
@@ -254,14 +278,22 @@ impl AnchorSearch {
             return;
         };
         place.insert(self.goals.len());
+        let mut counted = self.words().count(&original.lead.title);
+        counted.add(&self.anchors[anchor].counted);
         match &original.text {
-            Some(text) => {
+            Ok(text) => {
+                counted.add(&text.counted);
                 self.looked_at.originals += 1;
                 self.looked_at.bytes += text.bytes;
                 self.cut.in_part += u64::from(text.bytes < original.bytes);
             }
-            None => self.cut.originals += 1,
+            Err(Unread::NoRoom) => self.cut.originals += 1,
+            Err(Unread::Damaged) => {
+                self.wasted += original.bytes.min(self.room());
+                self.cut.unreadable += 1;
+            }
         }
+        self.texts.push(counted);
         self.goals.push(Goal {
             original,
             anchors: vec![anchor],
@@ -274,11 +306,11 @@ impl AnchorSearch {
         self.cut.more |= more;
     }
 
-    /// The hits. What an anchor leads to is looked for in its title, in its text and in the hints that lead there.
+    /// The hits. What an anchor leads to was looked for in its title, in its text and in the hints that lead there: nothing is
+    /// left to be counted.
     #[must_use]
     pub fn finish(self) -> AnchorsFound {
-        let texts: Vec<Counted> = self.goals.iter().map(|goal| self.counted(goal)).collect();
-        let mut scored = scores(&texts);
+        let mut scored = scores(&self.texts);
         // Stable: what is as good stays in its order.
         scored.sort_by(|one, other| other.1.total_cmp(&one.1));
         scored.truncate(self.query.hits_max);
@@ -289,18 +321,8 @@ impl AnchorSearch {
                 .collect(),
             looked_at: self.looked_at,
             cut: self.cut,
+            spans_moments: false,
         }
-    }
-
-    fn counted(&self, goal: &Goal) -> Counted {
-        let mut all = self.words().count(&goal.original.lead.title);
-        if let Some(text) = &goal.original.text {
-            all.add(&text.counted);
-        }
-        for anchor in &goal.anchors {
-            all.add(&self.anchors[*anchor].counted);
-        }
-        all
     }
 
     fn hit(&self, goal: &Goal, score: f32) -> AnchorHit {
@@ -314,7 +336,7 @@ impl AnchorSearch {
             bytes,
             text,
         } = &goal.original;
-        let passage = text.as_ref();
+        let passage = text.as_ref().ok();
         AnchorHit {
             scope: seen.scope.clone(),
             anchor: seen.id,

@@ -148,6 +148,58 @@ fn regular_expressions_are_bounded_before_they_are_made() {
 }
 
 #[test]
+fn the_larger_a_regular_expression_is_the_less_it_is_held_against() {
+    let graph = numbered(1, []);
+    let matched = |pattern: &str, letters: usize, steps_max: u64| {
+        let given = params(json!({ "p": pattern, "t": "a".repeat(letters) }));
+        let few = QueryLimits {
+            steps_max,
+            ..limits()
+        };
+        graph.query("RETURN $t =~ $p AS it", &given, &few)
+    };
+    for (pattern, letters) in [("a+", 4096), (r"\w+", 1024), (r"\w+\w", 512)] {
+        let all = limits().steps_max;
+        assert_eq!(
+            matched(pattern, letters, all).unwrap().rows,
+            [[json!(true)]]
+        );
+        let error = matched(pattern, letters + 1, all).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidArgument, "{error}");
+        assert!(error.message.contains(&letters.to_string()), "{error}");
+        // The longest match is paid for with so much that the time is asked for before it and behind it.
+        let error = matched(pattern, letters, 4096).unwrap_err();
+        assert_eq!(error.code, ErrorCode::TooLarge, "{pattern}: {error}");
+        assert!(error.message.contains("steps"), "{pattern}: {error}");
+    }
+    // Of two that are held against the same text, the larger one takes more.
+    assert!(matched("a+", 60, 100).is_ok());
+    assert!(matched(r"\w+", 60, 100).is_err());
+}
+
+#[test]
+fn what_regular_expressions_hold_is_paid_for_once_each() {
+    let graph = numbered(1, []);
+    let given = |memory_max: usize, text: &str| {
+        let few = QueryLimits {
+            memory_max,
+            ..limits()
+        };
+        graph.query(text, &Map::new(), &few)
+    };
+    let one = "RETURN 'a' =~ 'a+' AS it";
+    let mut sizes = (0..=8 << 20).step_by(1 << 16);
+    let least = sizes.find(|memory| given(*memory, one).is_ok()).unwrap();
+    assert!(least > 1 << 20, "{least}");
+    let same = "RETURN 'a' =~ 'a+' AND 'b' =~ 'a+' OR 'c' =~ 'a+' AS it";
+    assert!(given(least, same).is_ok());
+    let two = "RETURN 'a' =~ 'a+' AND 'b' =~ 'b+' AS it";
+    let error = given(least, two).unwrap_err();
+    assert!(error.message.contains("memory"), "{error}");
+    assert!(given(2 * least, two).is_ok());
+}
+
+#[test]
 fn no_regular_expression_is_made_once_the_time_is_over() {
     let text = "RETURN 'a' =~ 'a' OR 'a' =~ 'b' OR 'a' =~ 'a' AS it";
     let asked = Cell::new(0);
@@ -387,6 +439,75 @@ fn what_is_kept_behind_a_walk_stays_paid_for() {
     let collected = "WITH reduce(s = 'x', i IN range(1, 18) | s + s) AS t MATCH (a {i: 0}) \
                      RETURN size([(a)-[:E*]->(b) | t + b.i]) AS n";
     over_memory(&graph, collected);
+}
+
+#[test]
+fn a_branch_of_a_union_holds_nothing_of_those_before_it() {
+    let mut builder = GraphBuilder::new(LARGE);
+    let nodes: Vec<_> = (0..60)
+        .map(|i| {
+            let title = format!("{:0>200}", i * 7 % 60);
+            builder
+                .add_node(&["N"], &[("title", title.into())])
+                .unwrap()
+        })
+        .collect();
+    for ends in nodes.windows(2) {
+        builder.add_edge("E", ends[0], ends[1], &[]).unwrap();
+    }
+    let graph = builder.build();
+    let fits = |text: &str, memory_max: usize| {
+        let few = QueryLimits {
+            memory_max,
+            ..limits()
+        };
+        match graph.query(text, &Map::new(), &few) {
+            Ok(answer) => {
+                assert_eq!(answer.cut, None, "{text}");
+                true
+            }
+            Err(error) => {
+                assert!(error.message.contains("memory"), "{text}: {error}");
+                false
+            }
+        }
+    };
+    for branch in [
+        // Rows that the filled limit did not come to.
+        "MATCH (n) WITH n ORDER BY n.title WITH n LIMIT 1 RETURN n.title AS t",
+        "MATCH (n) WITH n ORDER BY n.title LIMIT 3 RETURN n.title AS t",
+        "MATCH (n) WITH n ORDER BY n.title SKIP 50 WITH n LIMIT 2 RETURN n.title AS t",
+        // Walks that were left in their middle.
+        "MATCH (n)-[*30..]->(m) WITH m LIMIT 1 RETURN m.title AS t",
+        "MATCH (n)-[*30..]->(m) WITH m LIMIT 1 WITH m ORDER BY m.title RETURN m.title AS t",
+        "MATCH p = shortestPath((n)-[*]->(m)) WHERE length(p) > 20 WITH m LIMIT 1 RETURN m.title AS t",
+        "MATCH (n)-[*]->(m) WITH DISTINCT m LIMIT 40 RETURN m.title AS t",
+        // What groups and single rows are told apart by.
+        "MATCH (n) WITH n.title AS t, count(*) AS c WITH t LIMIT 1 RETURN t",
+        "MATCH (n) WITH DISTINCT n.title AS t ORDER BY t RETURN t",
+        "MATCH (n) WITH collect(n.title) AS l UNWIND l AS t WITH t LIMIT 1 RETURN t",
+        "MATCH (n) RETURN n.title AS t LIMIT size(range(1, 20))",
+    ] {
+        // The least that it takes, to the byte.
+        let (mut short, mut least) = (0, 1 << 20);
+        assert!(fits(branch, least), "{branch}");
+        while least - short > 1 {
+            let middle = usize::midpoint(short, least);
+            if fits(branch, middle) {
+                least = middle;
+            } else {
+                short = middle;
+            }
+        }
+        assert!(least > 500, "{branch}: {least}");
+        let many = [branch; 8].join(" UNION ALL ");
+        assert!(fits(&many, least), "{branch}: {least}");
+    }
+    // Where each row comes once, the answer's rows stay paid for.
+    let rows = "MATCH (n) RETURN n.title AS t";
+    let other = "MATCH (n) RETURN n.title + '!' AS t";
+    assert!(fits(&format!("{rows} UNION {rows}"), 20_000));
+    assert!(!fits(&format!("{rows} UNION {other}"), 20_000));
 }
 
 #[test]

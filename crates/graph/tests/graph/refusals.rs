@@ -176,6 +176,9 @@ fn what_would_be_read_otherwise_than_it_is_meant_is_refused() {
         ),
         ("MATCH (a)-[*4294967295]->(b) RETURN count(*) AS n", 0),
         ("MATCH (a)<-[r]-(b)-->(c) RETURN count(r) AS n", 4),
+        ("RETURN toInteger(3 - [x IN [2] | x * 1.5][0]) AS n", 0),
+        ("RETURN 3 - [2 * 4294967296][0] AS n", -8_589_934_589),
+        ("RETURN -[2 * 0x10][0] AS n", -32),
         (
             "MATCH (d:Decision) WHERE 1 < d.version AND d.version <= 3 RETURN count(d) AS n",
             2,

@@ -99,13 +99,14 @@ fn answer(
     rows_max: usize,
     ending: &Ending,
 ) -> Result<GraphAnswer, Error> {
-    let graph = build(parts)?;
+    let is_over = || ending.has_come();
+    let graph = build(parts, &is_over)?;
     let limits = QueryLimits {
         rows_max,
         bytes_max: GRAPH_ANSWER_BYTES_MAX,
         steps_max: GRAPH_STEPS_MAX,
         memory_max: GRAPH_MEMORY_BYTES_MAX,
-        is_over: &|| ending.has_come(),
+        is_over: &is_over,
     };
     let found = graph.query(&text.query, &text.params, &limits)?;
     Ok(GraphAnswer::of(found, (graph.nodes(), graph.edges())))

@@ -113,6 +113,17 @@ async fn searched<P: Protocol>(
     let query = AnchorQuery::of(&words.join(" "), Some(hits_max))?;
     let reader = node.reader();
     let found = reader.search_anchors(viewer, domain, query).await?;
+    if found.cut.unreadable > 0 {
+        let what = "an original behind an anchor is not what was written";
+        return Err(Error::new(ErrorCode::Internal, what));
+    }
+    if found.spans_moments {
+        // What is told of several moments is compared with none of them.
+        return Err(Error::busy(
+            "the search took longer than a moment lasts",
+            100,
+        ));
+    }
     Ok(Told::Found {
         hits: found.hits.into_iter().map(hit).collect(),
         is_cut: !found.cut.is_nothing(),
@@ -175,6 +186,7 @@ fn hit(hit: AnchorHit) -> Hit {
         from: hit.from,
         len: hit.excerpt.len() as u64,
         said: *blake3::hash(hit.excerpt.as_bytes()).as_bytes(),
+        score: hit.score.to_bits(),
     }
 }
 

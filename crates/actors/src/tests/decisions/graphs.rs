@@ -323,6 +323,43 @@ async fn a_graph_over_a_bound_is_refused_with_its_name() {
 }
 
 #[tokio::test]
+async fn the_scopes_that_a_graph_is_read_of_count_among_its_bytes() {
+    let mut stage = Stage::set().await;
+    stage.begin(PROJECT, says(Rank::Normal, "one")).await;
+    stage.begin(WORKTREE, says(Rank::Normal, "two")).await;
+    let around = GraphAsked {
+        inside: false,
+        ..WHOLE
+    };
+    // The same two decisions, seen from the worktree and from the project that it lies inside.
+    let mut leasts = Vec::new();
+    for (viewer, asked) in [(viewer(WORKTREE), around), (viewer(PROJECT), WHOLE)] {
+        let (mut short, mut least) = (0, 4_096);
+        while least - short > 1 {
+            let bounds = GraphBounds {
+                bytes_max: usize::midpoint(short, least),
+                ..GraphBounds::default()
+            };
+            match stage.bounded(&viewer, asked, bounds).await {
+                Ok(found) => {
+                    assert_eq!(words(&found), ["one", "two"]);
+                    least = bounds.bytes_max;
+                }
+                Err(refused) => {
+                    assert_eq!(refused.code, ErrorCode::TooLarge, "{refused}");
+                    assert!(refused.message.contains("bytes"), "{refused}");
+                    short = bounds.bytes_max;
+                }
+            }
+        }
+        leasts.push(least);
+    }
+    // The path of the worktree is held while what lies inside the project is read.
+    assert!(leasts[1] >= leasts[0] + WORKTREE.len(), "{leasts:?}");
+    stage.node.shutdown().await;
+}
+
+#[tokio::test]
 async fn reading_a_graph_ends_with_its_time() {
     let mut stage = Stage::set().await;
     // The clock is looked at now and then.

@@ -6,8 +6,9 @@ use std::pin::pin;
 use futures::future::{Either, select};
 use sillok_core::ErrorCode;
 use sillok_core::anchor::Standing;
-use sillok_core::anchor::search::{AnchorHit, AnchorQuery, AnchorsFound};
+use sillok_core::anchor::search::{AnchorHit, AnchorQuery, AnchorsFound, SearchCut};
 use sillok_core::brief::{Brief, BriefItem, Layer};
+use sillok_core::config::RulesConfig;
 use sillok_core::decision::{Domain, Rank, RelationKind};
 use sillok_core::limits::{
     ANCHOR_SEARCH_ANCHORS_MAX, ANCHOR_SEARCH_COUNTED_MAX, ANCHOR_SEARCH_ORIGINAL_BYTES_MAX,
@@ -15,13 +16,15 @@ use sillok_core::limits::{
 };
 use sillok_core::principal::PrincipalKind;
 use sillok_store::keys::Family;
+use sillok_store::{Store as _, Txn as _};
 
 use super::erased::erase;
 use super::kept::{kept, listed_in, points_to};
 use super::stage::{PLACES, Stage, at, relates, says, viewer, withdraw};
-use crate::reads::BriefQuery;
+use crate::reads::{BriefQuery, Reader};
 use crate::rebuild::rebuild;
-use crate::tests::harness::{AS_MEANT, PROJECT, TASK, later_node, scope, store};
+use crate::tests::harness::{AS_MEANT, PROJECT, TASK, TestStore, later_node, ports, scope, store};
+use crate::tests::line::{Fate, Line};
 use crate::tests::world::{ORG, OTHER_PROJECT, WORKTREE};
 
 impl Stage {
@@ -221,6 +224,137 @@ async fn the_same_state_gives_the_same_hits_after_a_takeover_and_a_rebuild() {
     assert_eq!(later.searched(TASK, "global", "a deadlock 3").await, first);
 }
 
+/// What is found in a task over a line of its own, whatever is wrong with that line.
+async fn found_over(line: &Line, text: &str) -> AnchorsFound {
+    let reader = Reader::new(line.clone(), ports(), RulesConfig::default());
+    let query = AnchorQuery::of(text, None).unwrap();
+    let (by, domain) = (viewer(TASK), Domain::global());
+    let found = reader.search_anchors(&by, &domain, query).await;
+    found.unwrap()
+}
+
+/// A line whose readers hear of no chunk.
+fn without_chunks(store: &TestStore) -> Line {
+    let line = Line::new(store, Fate::Arrives);
+    line.silence_range(Family::Chunk.range());
+    line
+}
+
+/// The chunks are heard of, in no moment that has begun.
+fn go_on(line: &Line) {
+    line.outlive();
+    line.repair();
+}
+
+#[tokio::test]
+async fn a_search_takes_longer_than_the_store_keeps_a_moment_and_finds_the_same() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    for number in 0..3 {
+        let text = long(&format!("run {number} met a deadlock"));
+        let run = stage.keep(ORG, "a run", &text).await;
+        let lock = stage.begin(PROJECT, says(Rank::Lock, "a deadlock")).await;
+        let to = vec![kept(ORG, run), at(PROJECT, lock)];
+        stage.point_to(PROJECT, "what ran", to).await;
+    }
+    let first = stage.searched(TASK, "global", "deadlock 2").await;
+    assert_eq!((first.hits.len(), first.spans_moments), (6, false));
+    let line = Line::new(&store, Fate::Arrives);
+    line.live(1);
+    line.live_for_ranges(1);
+    let expected = AnchorsFound {
+        spans_moments: true,
+        ..first
+    };
+    assert_eq!(found_over(&line, "deadlock 2").await, expected);
+    assert!(line.hit() > 0, "the transactions were too old");
+}
+
+#[tokio::test]
+async fn what_changes_while_a_search_goes_on_is_told_as_it_is_when_it_is_read() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let root = stage.begin(PROJECT, says(Rank::Normal, "a mutex")).await;
+    let choice = vec![at(PROJECT, root)];
+    stage.point_to(PROJECT, "a choice", choice).await;
+    let small = stage.keep(PROJECT, "a short run", "a mutex").await;
+    let to = vec![kept(PROJECT, small)];
+    let dropped = stage.point_to(PROJECT, "a run", to).await;
+    // What was added last is read first.
+    let large = stage.keep(PROJECT, "a long run", &long("a mutex")).await;
+    let to = vec![kept(PROJECT, large)];
+    stage.point_to(PROJECT, "a run", to).await;
+
+    let line = without_chunks(&store);
+    let (found, ()) = tokio::join!(found_over(&line, "mutex"), async {
+        let text = says(Rank::Lock, "a mutex and a channel");
+        stage.change(PROJECT, (root, 1), text).await;
+        stage.let_go(PROJECT, dropped).await.unwrap();
+        go_on(&line);
+    });
+    assert!(found.spans_moments, "it began before");
+    let told: BTreeSet<(String, Option<u64>)> = found
+        .hits
+        .into_iter()
+        .map(|hit| (hit.lead.title, hit.version))
+        .collect();
+    let expected = [("a long run", None), ("a mutex and a channel", Some(2))];
+    let expected = expected.map(|(title, version)| (title.to_owned(), version));
+    assert_eq!(told, BTreeSet::from(expected));
+}
+
+#[tokio::test]
+async fn what_is_erased_while_it_is_read_is_not_found_and_not_called_damaged() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let run = stage.keep(PROJECT, "a mutex", &long("a mutex")).await;
+    let to = vec![kept(PROJECT, run)];
+    stage.point_to(PROJECT, "a run", to).await;
+    let line = without_chunks(&store);
+    let (found, ()) = tokio::join!(found_over(&line, "mutex"), async {
+        let order = erase(&[], &[run], &[]);
+        let given = stage.give(PrincipalKind::Human, PROJECT, order).await;
+        given.unwrap();
+        go_on(&line);
+    });
+    assert!(found.spans_moments, "it began before");
+    assert!(found.hits.is_empty(), "{found:?}");
+    assert!(found.cut.is_nothing(), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_damaged_original_is_counted_found_by_its_title_and_hides_nothing_else() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let text = long("a livelock");
+    let lost = stage.keep(PROJECT, "a lost deadlock", &text).await;
+    let sound = stage.keep(PROJECT, "a run", "it met a deadlock").await;
+    let to = vec![kept(PROJECT, lost), kept(PROJECT, sound)];
+    stage.point_to(PROJECT, "what ran", to).await;
+    let mut txn = store.begin().await.unwrap();
+    txn.clear_range(&Family::Chunk.range());
+    txn.commit().await.unwrap();
+    let found = stage.searched(TASK, "global", "deadlock").await;
+    let told: BTreeSet<(String, u64)> = found
+        .hits
+        .iter()
+        .map(|hit| (hit.excerpt.clone(), hit.bytes))
+        .collect();
+    let expected = [
+        (String::new(), text.len()),
+        ("it met a deadlock".to_owned(), 17),
+    ];
+    let expected = expected.map(|(excerpt, bytes)| (excerpt, bytes as u64));
+    assert_eq!(told, BTreeSet::from(expected));
+    assert_eq!(found.looked_at.originals, 1);
+    let cut = SearchCut {
+        unreadable: 1,
+        ..SearchCut::default()
+    };
+    assert_eq!(found.cut, cut);
+    assert!(stage.found(TASK, "global", "livelock").await.is_empty());
+}
+
 /// Fills all layers of a brief: how that is asked for.
 async fn filled(stage: &mut Stage) -> BriefQuery {
     for rank in Rank::ALL {
@@ -296,7 +430,7 @@ async fn no_brief_waits_for_a_search_whose_originals_never_come() {
 }
 
 #[tokio::test]
-async fn an_original_that_cannot_be_read_fails_the_search_and_no_brief() {
+async fn a_store_that_is_out_of_reach_ends_the_search_and_no_brief() {
     let store = store();
     let mut stage = Stage::over(&store).await;
     let query = filled(&mut stage).await;

@@ -17,7 +17,12 @@ pub fn described(style: Style, found: &AnchorsFound) -> String {
     ))];
     parts.extend(found.hits.iter().map(|hit| describe_hit(style, hit)));
     let cut = found.cut.as_ref();
-    parts.extend(cut.map(|cut| style.bad(&cut_off(cut))));
+    let not_looked_at = cut.into_iter().flat_map(missed);
+    parts.extend(not_looked_at.map(|line| style.bad(&line)));
+    if found.spans_moments {
+        let line = "it took a while: what changed meanwhile is told as it was when it was read";
+        parts.push(style.dim(line));
+    }
     parts.join("\n\n")
 }
 
@@ -50,8 +55,8 @@ fn describe_hit(style: Style, hit: &AnchorHit) -> String {
     lines.join("\n")
 }
 
-/// What bounds cut off, for a person.
-fn cut_off(cut: &AnchorsCut) -> String {
+/// What was not looked at, for a person.
+fn missed(cut: &AnchorsCut) -> Vec<String> {
     let more = if cut.more { " and more" } else { "" };
     let parts = [
         (cut.anchors, format!("{}{more} anchors", cut.anchors)),
@@ -60,7 +65,18 @@ fn cut_off(cut: &AnchorsCut) -> String {
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(_, part)| part).collect();
-    format!("not looked at for want of room: {}", parts.join(", "))
+    let mut lines = Vec::new();
+    if !parts.is_empty() {
+        let parts = parts.join(", ");
+        lines.push(format!("not looked at for want of room: {parts}"));
+    }
+    if cut.unreadable > 0 {
+        let damaged = cut.unreadable;
+        lines.push(format!(
+            "damaged where they are stored, and looked at by title alone: {damaged}"
+        ));
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -114,6 +130,7 @@ mod tests {
                 bytes: 1_000,
             },
             cut: None,
+            spans_moments: false,
         }
     }
 
@@ -139,9 +156,32 @@ mod tests {
             more: true,
             originals: 0,
             in_part: 2,
+            unreadable: 0,
         });
         let said = described(PLAIN, &cut);
-        let last = "not looked at for want of room: 1000 and more anchors, the ends of 2";
-        assert_eq!(said.lines().last(), Some(last), "{said}");
+        let room = "not looked at for want of room: 1000 and more anchors, the ends of 2";
+        assert_eq!(said.lines().last(), Some(room), "{said}");
+        cut.cut.as_mut().unwrap().unreadable = 3;
+        cut.spans_moments = true;
+        let said = described(PLAIN, &cut);
+        let damaged = "damaged where they are stored, and looked at by title alone: 3";
+        let slow = "it took a while: what changed meanwhile is told as it was when it was read";
+        let last = format!("\n\n{room}\n\n{damaged}\n\n{slow}");
+        assert!(said.ends_with(&last), "{said}");
+    }
+
+    #[test]
+    fn what_is_damaged_alone_is_not_said_to_have_had_no_room() {
+        let mut cut = found();
+        cut.cut = Some(AnchorsCut {
+            anchors: 0,
+            more: false,
+            originals: 0,
+            in_part: 0,
+            unreadable: 1,
+        });
+        let said = described(PLAIN, &cut);
+        assert!(said.ends_with("looked at by title alone: 1"), "{said}");
+        assert!(!said.contains("for want of room"), "{said}");
     }
 }

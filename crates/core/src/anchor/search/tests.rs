@@ -72,7 +72,7 @@ fn search(query: AnchorQuery, anchors: &[Anchor], kept: Kept<'_>) -> AnchorsFoun
                 },
                 version: None,
                 bytes: text.len() as u64,
-                text: counted,
+                text: counted.ok_or(Unread::NoRoom),
             });
         }
     }
@@ -200,6 +200,7 @@ fn a_search_ends_where_its_bytes_do_and_tells_what_it_left_out() {
         more: false,
         originals: 1,
         in_part: 0,
+        unreadable: 0,
     };
     assert_eq!(found.cut, cut);
     assert_eq!(
@@ -220,6 +221,59 @@ fn a_search_looks_at_so_many_anchors_and_no_more() {
     let found = search(query("deadlock"), &anchors, &[("run", "a deadlock")]);
     assert_eq!(found.looked_at.anchors, ANCHOR_SEARCH_ANCHORS_MAX as u64);
     assert_eq!((found.cut.anchors, found.hits[0].others), (7, 999));
+}
+
+/// Something that an anchor leads to and that cannot be read.
+fn damaged(number: u8, title: &str, bytes: u64) -> Original {
+    Original {
+        lead: Lead {
+            to: node(number),
+            title: title.to_owned(),
+            rank: None,
+            standing: Standing::Holds,
+        },
+        version: None,
+        bytes,
+        text: Err(Unread::Damaged),
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_counted_found_by_its_title_and_takes_its_part_of_the_room() {
+    let mut search = AnchorSearch::new(query("deadlock"));
+    let (title, whole) = ("a deadlock", ANCHOR_SEARCH_ORIGINAL_BYTES_MAX);
+    search.look_at(&scope(), &anchor(1, "here", &[0]));
+    search.take(damaged(0, title, 4 * whole));
+    assert_eq!(search.wasted, whole);
+    // As many as there is room for are tried, however little of each could be told.
+    for number in 1..=u8::MAX {
+        if search.is_full() {
+            break;
+        }
+        search.take(damaged(number, "a run", 4 * whole));
+    }
+    assert!(search.is_full());
+    let found = search.finish();
+    assert_eq!(numbers(&found), [0]);
+    assert_eq!(
+        (found.hits[0].excerpt.as_str(), found.hits[0].from),
+        ("", 0)
+    );
+    assert_eq!(found.looked_at.originals, 0);
+    assert_eq!(found.cut.unreadable, ANCHOR_SEARCH_BYTES_MAX / whole);
+    assert!(!found.cut.is_nothing());
+}
+
+#[test]
+fn the_words_of_titles_and_hints_are_counted_when_they_are_handed_in_and_not_at_the_end() {
+    let mut search = AnchorSearch::new(query("deadlock livelock"));
+    search.look_at(&scope(), &anchor(1, "here", &[0]));
+    search.take(damaged(0, "a deadlock", 0));
+    assert_eq!(search.texts[0].distinct(), 1);
+    search.look_at(&scope(), &anchor(2, "a livelock", &[0]));
+    assert!(search.knows(&node(0)));
+    assert_eq!(search.texts[0].distinct(), 2);
+    assert_eq!(search.finish().hits[0].anchor, anchor(1, "", &[]).id);
 }
 
 proptest! {

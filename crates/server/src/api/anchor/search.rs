@@ -67,9 +67,13 @@ pub struct AnchorsFound {
     pub hits: Vec<AnchorHit>,
     /// How much was looked at.
     pub looked_at: AnchorsLookedAt,
-    /// What bounds cut off; absent when everything was looked at.
+    /// What was not looked at; absent when everything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<AnchorsCut>,
+    /// Whether it took longer than the store keeps a moment: what changed meanwhile is told as it was when it was read. Absent
+    /// when it did not.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub spans_moments: bool,
 }
 
 /// Something that an anchor leads to and that answers the query. Whatever somebody wrote stands in its `data_marked_text`,
@@ -117,7 +121,7 @@ pub struct AnchorsLookedAt {
     pub bytes: u64,
 }
 
-/// What bounds cut off a search.
+/// What a search did not look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AnchorsCut {
     /// Anchors that were not looked at, as far as they were counted: up to 1,000.
@@ -128,6 +132,9 @@ pub struct AnchorsCut {
     pub originals: u64,
     /// Originals of which the beginning alone was.
     pub in_part: u64,
+    /// Originals that are damaged where they are stored: of these too the title alone was looked at.
+    #[serde(default)]
+    pub unreadable: u64,
 }
 
 impl AnchorHit {
@@ -172,6 +179,7 @@ impl AnchorsFound {
             more: found.cut.more,
             originals: found.cut.originals,
             in_part: found.cut.in_part,
+            unreadable: found.cut.unreadable,
         });
         Self {
             scope,
@@ -183,6 +191,7 @@ impl AnchorsFound {
                 bytes: found.looked_at.bytes,
             },
             cut,
+            spans_moments: found.spans_moments,
         }
     }
 }

@@ -239,6 +239,8 @@ pub(crate) struct Hit {
     pub(crate) len: u64,
     /// The hash of what it says.
     pub(crate) said: [u8; 32],
+    /// How well it answers, as the bits of an `f32`, which are in the order of what they stand for where that is over 0.
+    pub(crate) score: u32,
 }
 
 /// A part of evidence, or all of it.

@@ -21,7 +21,7 @@ use sillok_core::id::DecisionId;
 use sillok_core::limits::{CONTRADICTIONS_MAX, IMPACT_DEPTH_MAX};
 use sillok_core::scope::{Scope, ScopePrefix};
 
-pub(super) use self::found::{Led, has_word};
+pub(super) use self::found::{Answers, Led, answers, has_word};
 pub(super) use self::kept::Anchored;
 use super::asked::{Against, Asker};
 use super::view::{Chain, View};

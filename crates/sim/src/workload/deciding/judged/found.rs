@@ -1,7 +1,7 @@
 //! What must hold of what somebody was told to lie behind anchors.
 //!
 //! Owns the comparison with one point of what was committed: each hit is led to by an anchor that a brief tells of and has a
-//! word that was looked for, and none that has one is missing.
+//! word that was looked for, none that has one is missing, unless it is worse than all that are told, and the best comes first.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use sillok_core::decision::{Domain, Node};
 use sillok_core::scope::Scope;
 
 use super::super::asked::Hit;
-use super::super::naive::{Led, has_word};
+use super::super::naive::{Answers, Led, answers, has_word};
 use super::super::view::View;
 
 /// What is wrong about hits, if anything.
@@ -37,13 +37,42 @@ pub(super) fn wrong_found(
     let certain = has_one.iter().filter(|one| **one == Some(true)).count();
     let possible = has_one.iter().filter(|one| **one != Some(false)).count();
     let is_whole = (certain.min(hits_max)..=possible.min(hits_max)).contains(&hits.len());
-    let misses = !is_whole && !is_cut;
-    misses.then(|| {
+    if !is_whole && !is_cut {
         let found = hits.len();
-        format!(
+        return Some(format!(
             "{found} are found of {certain} that have one of {words:?}, with {hits_max} asked for"
-        )
-    })
+        ));
+    }
+    if !hits.is_sorted_by(|one, next| one.score >= next.score) {
+        return Some("a worse one is told before a better one".to_owned());
+    }
+    // What a bound cut off was counted by nobody.
+    let answers = answers(&led, words).filter(|_| !is_cut)?;
+    wrong_order(&led, &answers, hits)
+}
+
+/// What is wrong about the order of hits, or about which are told where few were asked for. A better one comes first, and of
+/// those that are as good the one that was come upon first.
+fn wrong_order(led: &[Led], answers: &[Answers], hits: &[Hit]) -> Option<String> {
+    let place = |hit: &Hit| led.iter().position(|one| one.lead.to == hit.lead.to);
+    let told: Vec<usize> = hits.iter().filter_map(place).collect();
+    let belongs_before = |one: usize, other: usize| {
+        let (one_is, other_is) = (&answers[one], &answers[other]);
+        one_is.is_better_than(other_is) || (one_is.is_as_good_as(other_is) && one < other)
+    };
+    for (number, (hit, at)) in hits.iter().zip(&told).enumerate() {
+        if !answers[*at].is_scored(hit.score) {
+            let score = answers[*at].score;
+            return Some(format!("{hit:?} is scored otherwise than by {score}"));
+        }
+        let behind = (0..led.len()).filter(|one| !told[..=number].contains(one));
+        let mut before = behind.filter(|one| belongs_before(*one, *at));
+        if let Some(better) = before.next() {
+            let (to, better) = (&hit.lead.to, &led[better].lead.to);
+            return Some(format!("{to} is told before {better} or without it"));
+        }
+    }
+    None
 }
 
 fn wrong_hit(hit: &Hit, expected: &Led, words: &[String], is_cut: bool) -> Option<String> {
@@ -126,24 +155,107 @@ mod tests {
         vec!["door".to_owned()]
     }
 
+    /// The hits that are right for `ui`, in the order in which they are come upon.
+    fn all_right(view: &View<'_>) -> Vec<Hit> {
+        let led = view.led(&scope(), &"ui".parse().unwrap());
+        let answers = answers(&led, &words()).unwrap();
+        let scored = led.iter().zip(&answers);
+        let hits = scored.map(|(one, answers)| {
+            let said = one.text.as_ref().unwrap();
+            let passage = said.lines().next().unwrap();
+            Hit {
+                anchor: one.anchors[0].0.clone(),
+                others: one.anchors.len() as u64 - 1,
+                lead: one.lead.clone(),
+                version: None,
+                bytes: said.len() as u64,
+                from: 0,
+                len: passage.len() as u64,
+                said: *blake3::hash(passage.as_bytes()).as_bytes(),
+                score: as_nodes_do(answers.score),
+            }
+        });
+        hits.collect()
+    }
+
+    /// A score with as many digits as nodes count with.
+    #[expect(clippy::cast_possible_truncation, reason = "it has fewer digits then")]
+    fn as_nodes_do(score: f64) -> u32 {
+        (score as f32).to_bits()
+    }
+
     /// The hit that is right for `ui`.
     fn right(view: &View<'_>) -> Hit {
-        let led = view.led(&scope(), &"ui".parse().unwrap());
-        let [one] = led.as_slice() else {
-            panic!("{led:?}")
+        let hits = all_right(view);
+        let [one] = hits.as_slice() else {
+            panic!("{hits:?}")
         };
-        let said = one.text.as_ref().unwrap();
-        let passage = said.lines().next().unwrap();
         Hit {
             anchor: (scope(), anchor_id(1)),
-            others: 1,
-            lead: one.lead.clone(),
-            version: None,
-            bytes: said.len() as u64,
-            from: 0,
-            len: passage.len() as u64,
-            said: *blake3::hash(passage.as_bytes()).as_bytes(),
+            ..one.clone()
         }
+    }
+
+    /// Three originals that say the word, two of them as often, and one that does not, each behind an anchor of its own.
+    fn many() -> Timeline {
+        let says = |number: u8, text: &str| {
+            let to = Node::Evidence {
+                scope: scope(),
+                id: evidence_id(number),
+            };
+            let seq = 2 * u64::from(number);
+            [
+                kept(ORG, seq, evidence(number, text)),
+                kept(ORG, seq + 1, anchor(number, "ui", vec![to])),
+            ]
+        };
+        let all = [
+            says(1, "a door and a window and a wall"),
+            says(2, "the door of a door"),
+            says(3, "a door and a window and a wall"),
+            says(4, "a wall"),
+        ];
+        Timeline {
+            commits: vec![keeping(all.into_iter().flatten().collect(), (2, 2))],
+        }
+    }
+
+    #[test]
+    fn a_reversed_order_and_a_worse_list_of_few_are_found_wrong() {
+        let timeline = many();
+        let view = timeline.last();
+        let is_wrong = |hits: &[Hit], hits_max, is_cut| {
+            let asked = (&scope(), &"ui".parse().unwrap());
+            wrong_found(&view, asked, (&words(), hits_max), (hits, is_cut)).is_some()
+        };
+        // What was added last is come upon first.
+        let [wall, last, best, first] = all_right(&view).try_into().unwrap();
+        assert_eq!(wall.score, 0);
+        assert!(first.score == last.score && best.score > first.score);
+        let hits = |all: &[&Hit]| -> Vec<Hit> { all.iter().map(|hit| (*hit).clone()).collect() };
+        assert!(!is_wrong(&hits(&[&best, &last, &first]), 9, false));
+        for all in [
+            [&first, &last, &best],
+            [&last, &first, &best],
+            [&last, &best, &first],
+            [&best, &first, &last],
+        ] {
+            assert!(is_wrong(&hits(&all), 9, false), "{all:?}");
+        }
+        // The head of the list, and what is none.
+        assert!(!is_wrong(&hits(&[&best]), 1, false));
+        assert!(!is_wrong(&hits(&[&best, &last]), 2, false));
+        for all in [&[&first][..], &[&last], &[&best, &first], &[&last, &first]] {
+            assert!(is_wrong(&hits(all), all.len(), false), "{all:?}");
+        }
+        // Whoever reverses the order and the scores has scores that are not so.
+        let mut lying = hits(&[&first, &last, &best]);
+        lying[0].score = best.score;
+        lying[2].score = first.score;
+        assert!(is_wrong(&lying, 9, false));
+        // Where something was cut off, the scores alone tell the order.
+        assert!(!is_wrong(&hits(&[&best, &first]), 9, true));
+        assert!(is_wrong(&hits(&[&first, &best]), 9, true));
     }
 
     #[test]
@@ -172,6 +284,7 @@ mod tests {
         assert!(is_wrong(|hit| hit.from += 1));
         assert!(is_wrong(|hit| hit.len -= 1));
         assert!(is_wrong(|hit| hit.said[0] ^= 1));
+        assert!(is_wrong(|hit| hit.score += 1 << 20));
         // What is missing, what is told twice, and what has no such word.
         assert!(is_wrong_among(&[], &words(), 9, false));
         assert!(!is_wrong_among(&[], &words(), 9, true));
