@@ -2,8 +2,6 @@
 //!
 //! Owns how a request that names such a kind comes to say which way it carries a change.
 
-use std::collections::BTreeSet;
-
 use axum::Json;
 use axum::extract::State;
 use sillok_core::command::AnswerBody;
