@@ -273,7 +273,8 @@ fn the_words_of_titles_and_hints_are_counted_when_they_are_handed_in_and_not_at_
     search.look_at(&scope(), &anchor(2, "a livelock", &[0]));
     assert!(search.knows(&node(0)));
     assert_eq!(search.texts[0].distinct(), 2);
-    assert_eq!(search.finish().hits[0].anchor, anchor(1, "", &[]).id);
+    // The hint of the second has most of the query.
+    assert_eq!(search.finish().hits[0].anchor, anchor(2, "", &[]).id);
 }
 
 proptest! {

@@ -57,7 +57,7 @@ fn a_cursor_is_read_back_by_its_own_listing_only() {
         let relation = Cursor::Relation(name).encode(generation);
         let read_relation = |text: &str| Cursor::relation(Some(text), generation);
         assert_eq!(read_relation(&relation).unwrap(), Some(name));
-        for foreign in [&path, &line, &seq, &anchor, "k", "k7", "kVALIDATES"] {
+        for foreign in [&path, &line, &seq, &anchor, "k", "k7", "kA B"] {
             assert!(read_relation(foreign).is_err(), "{foreign}");
         }
         assert!(read_anchor(&relation).is_err());
