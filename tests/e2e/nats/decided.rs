@@ -7,7 +7,8 @@ use crate::harness::{WORKTREE, phrase};
 async fn what_is_decided_kept_and_pointed_to_is_heard_and_what_was_refused_is_not() {
     let mut bed = Bed::new().await;
     let admin = bed.world.admin();
-    let said = json!({ "scope": WORKTREE, "title": phrase(), "content": phrase(), "rank": "lock" });
+    let said = json!({ "scope": WORKTREE, "title": phrase(), "content": phrase(), "rank": "lock",
+        "domain": "global" });
     let saved = admin.post("/v1/decisions", &said).await.ok();
     let change = |version: u64| {
         let mut body = said.clone();
