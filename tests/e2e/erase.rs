@@ -279,7 +279,10 @@ async fn who_logged_it_may_ask_again_and_writes_it_no_second_time() {
     audited(&world);
 }
 
-/// Evidence in chunks, a decision and an anchor, each of which says a word.
+/// The kind of relation whose meaning is erased.
+const KIND: &str = "EXPLAINS";
+
+/// Evidence in chunks, a decision, an anchor and a kind of relation, each of which says a word.
 struct Kept {
     word: String,
     evidence: String,
@@ -303,6 +306,8 @@ impl Kept {
         let saved = admin.post("/v1/decisions", &decided).await.ok();
         let decision = text(&saved["root"]).to_owned();
         let anchor = anchored(&admin, &word, &[&to]).await;
+        let kind = json!({ "scope": PROJECT, "name": KIND, "reach": "both", "meaning": word });
+        admin.post("/v1/decisions/kinds", &kind).await.ok();
         Self {
             word,
             evidence,
@@ -313,7 +318,7 @@ impl Kept {
 
     fn order(&self) -> Value {
         json!({ "scope": PROJECT, "reason": "it leaked", "decisions": [self.decision],
-            "evidence": [self.evidence], "anchors": [self.anchor] })
+            "evidence": [self.evidence], "anchors": [self.anchor], "kinds": [KIND] })
     }
 
     /// Withdraws the decision and drops the anchor.
@@ -337,6 +342,8 @@ impl Kept {
             &self.evidence,
             "--anchor",
             &self.anchor,
+            "--kind",
+            KIND,
         ];
         erase(world, PROJECT, &named)
     }
@@ -349,10 +356,10 @@ async fn anchored(admin: &Client, hint: &str, to: &[&str]) -> String {
     text(&added["ids"][0]).to_owned()
 }
 
-/// Whether any answer about decisions, evidence and anchors says a word, or an event does.
+/// Whether any answer about decisions, evidence, anchors and kinds of relations says a word, or an event does.
 async fn is_kept_said(admin: &Client, kept: &Kept) -> bool {
     let mut said = String::new();
-    for route in ["/v1/events", "/v1/evidence"] {
+    for route in ["/v1/events", "/v1/evidence", "/v1/decisions/kinds"] {
         for item in admin.all(route, PROJECT).await {
             said += &item.to_string();
         }
@@ -381,7 +388,7 @@ async fn is_kept_said(admin: &Client, kept: &Kept) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_decisions_evidence_and_anchors_said_is_said_by_nobody_and_not_in_a_backup() {
+async fn what_decisions_evidence_anchors_and_kinds_said_is_said_by_nobody_and_not_in_a_backup() {
     let mut world = World::start().await;
     let (admin, kept) = (world.admin(), Kept::of(&world).await);
     let node = format!("evidence:{PROJECT}#{}", kept.evidence);
@@ -389,10 +396,10 @@ async fn what_decisions_evidence_and_anchors_said_is_said_by_nobody_and_not_in_a
     kept.let_go(&admin).await;
     assert!(is_kept_said(&admin, &kept).await);
     let receipt = kept.erase(&world);
-    // Two versions, the original, and the anchor with why it was dropped.
+    // Two versions, the original, the anchor with why it was dropped, and the meaning.
     assert_eq!(
         (&receipt["events"], &receipt["known"], &receipt["entries"]),
-        (&json!(5), &json!(0), &json!([]))
+        (&json!(6), &json!(0), &json!([]))
     );
     assert!(!is_kept_said(&admin, &kept).await);
     let scope = ("scope", PROJECT);
@@ -407,14 +414,20 @@ async fn what_decisions_evidence_and_anchors_said_is_said_by_nobody_and_not_in_a
     let anchor = [scope, ("id", leads.as_str())];
     let shown = admin.get("/v1/anchor", &anchor).await.ok();
     assert_eq!(shown["leads"][0]["standing"], "gone");
+    let kinds = admin.all("/v1/decisions/kinds", PROJECT).await;
+    assert_eq!(
+        (&kinds[0]["name"], &kinds[0]["meaning"], &kinds[0]["erased"]),
+        (&json!(KIND), &json!(""), &json!(true))
+    );
     let followed = admin.get("/v1/anchor/follow", &anchor).await.ok();
     assert_eq!(followed["items"].as_array().map(Vec::len), Some(1));
     for words in [
-        ["evidence", "show", &kept.evidence],
-        ["decision", "show", &kept.decision],
-        ["anchor", "show", &kept.anchor],
+        &["evidence", "show", &kept.evidence][..],
+        &["decision", "show", &kept.decision],
+        &["anchor", "show", &kept.anchor],
+        &["decision", "kinds"],
     ] {
-        let shown = world.run(&[&words[..], &["--scope", PROJECT]].concat());
+        let shown = world.run(&[words, &["--scope", PROJECT]].concat());
         shown.ended(0);
         assert!(shown.stdout.contains("erased"), "{shown:?}");
     }
@@ -437,7 +450,7 @@ async fn what_decisions_evidence_and_anchors_said_is_said_by_nobody_and_not_in_a
 }
 
 #[tokio::test]
-async fn only_a_person_erases_decisions_evidence_and_anchors_and_not_while_they_hold() {
+async fn only_a_person_erases_decisions_evidence_anchors_and_kinds_and_not_what_holds() {
     let world = World::start().await;
     let (admin, kept) = (world.admin(), Kept::of(&world).await);
     for kind in [
@@ -460,6 +473,13 @@ async fn only_a_person_erases_decisions_evidence_and_anchors_and_not_while_they_
     nowhere["decisions"] = json!([]);
     nowhere["anchors"] = json!([command_id()]);
     refused(nowhere, 404, "not_found").await;
+    // What the organisation declared counts in the project, and is not its own to erase.
+    let above = json!({ "scope": ORG, "name": "REPLACES", "reach": "both", "meaning": phrase() });
+    admin.post("/v1/decisions/kinds", &above).await.ok();
+    for other in ["REPLACES", "CAUSES_IT"] {
+        let named = json!({ "scope": PROJECT, "reason": "it leaked", "kinds": [KIND, other] });
+        refused(named, 404, "not_found").await;
+    }
     assert!(is_kept_said(&admin, &kept).await);
 
     // Evidence is erased, whatever rests on it: that is named.
@@ -472,12 +492,12 @@ async fn only_a_person_erases_decisions_evidence_and_anchors_and_not_while_they_
     let receipt = admin.command("/v1/erase", &id, &kept.order()).await.ok();
     assert_eq!(
         (&receipt["events"], &receipt["known"]),
-        (&json!(4), &json!(1))
+        (&json!(5), &json!(1))
     );
     let again = admin.command("/v1/erase", &id, &kept.order()).await.ok();
     assert_eq!(again["seq"], receipt["seq"]);
     let anew = admin.post("/v1/erase", &kept.order()).await.ok();
-    assert_eq!((&anew["events"], &anew["known"]), (&json!(0), &json!(3)));
+    assert_eq!((&anew["events"], &anew["known"]), (&json!(0), &json!(4)));
     assert!(!is_kept_said(&admin, &kept).await);
     audited(&world);
 }

@@ -323,6 +323,19 @@ mod tests {
     }
 
     #[test]
+    fn kinds_to_erase_are_named_several_at_once_and_also_by_names_that_are_taken_by_now() {
+        let line = "sillok erase --scope org/a --reason r --kind causes,CALLS --kind BREAKS";
+        let Command::Erase(erase) = parse(line).unwrap().command else {
+            panic!("it is an order to erase")
+        };
+        let names: Vec<String> = erase.kind.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["CAUSES", "CALLS", "BREAKS"]);
+        assert!(
+            parse("sillok decision declare CALLS --scope org/a --reach both --meaning m").is_err()
+        );
+    }
+
+    #[test]
     fn wrong_values_are_usage_errors() {
         for wrong in [
             "sillok decision save x --title t --scope org/a --rank policy",
@@ -330,6 +343,8 @@ mod tests {
             "sillok decision save x --title t --scope org/a --relates _LIKES=file:a",
             "sillok decision declare VALIDATES --scope org/a --reach both --meaning m",
             "sillok decision declare CAUSES --scope org/a --reach sideways --meaning m",
+            "sillok erase --scope org/a --reason r",
+            "sillok erase --scope org/a --reason r --kind _A",
             "sillok decision impact --scope org/a",
             "sillok decision impact --scope org/a --at src/a.rs",
             "sillok decision impact --scope org/a --at file:a --format svg",

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::anchor::Anchor;
 use crate::chain::Tip;
 use crate::command::ScopeRow;
-use crate::decision::{DecisionHead, DeclaredRelation, RelationName};
+use crate::decision::{DecisionHead, RelationName};
 use crate::entry::Head;
 use crate::facts::HashKey;
 use crate::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId, VerificationId};
@@ -35,6 +35,7 @@ mod promotions;
 
 pub use change::{Change, Fresh, Stamped};
 pub use decisions::version_saved;
+use declared::KnownKind;
 use evidence::KnownEvidence;
 use promotions::Promotions;
 
@@ -53,7 +54,7 @@ pub struct State {
     evidence: BTreeMap<EvidenceId, Option<KnownEvidence>>,
     anchors: BTreeMap<AnchorId, Option<Arc<Anchor>>>,
     /// Kinds of relations that the scope has declared.
-    declared: BTreeMap<RelationName, Option<Arc<DeclaredRelation>>>,
+    declared: BTreeMap<RelationName, Option<KnownKind>>,
     fresh: Vec<Arc<Fresh>>,
     promotions: Promotions,
     denials: Denials,

@@ -172,6 +172,41 @@ async fn a_kind_counts_nowhere_else_and_is_declared_once() {
 }
 
 #[tokio::test]
+async fn a_kind_whose_meaning_was_erased_is_used_as_before_and_not_declared_again() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let on = node(ORG, &save(&admin, ORG, &json!({})).await);
+    declare(&admin, PROJECT, "EXPLAINS", "backward").await;
+    let fields = json!({ "relations": related("EXPLAINS", &[&on]) });
+    let before = node(WORKTREE, &save(&admin, WORKTREE, &fields).await);
+    let order = json!({ "scope": PROJECT, "kinds": ["explains"], "reason": "it leaked" });
+    let receipt = admin.post("/v1/erase", &order).await.ok();
+    assert_eq!(
+        (&receipt["events"], &receipt["known"]),
+        (&json!(1), &json!(0))
+    );
+    let kinds = admin.all("/v1/decisions/kinds", WORKTREE).await;
+    assert_eq!(
+        (
+            &kinds[0]["reach"],
+            &kinds[0]["meaning"],
+            &kinds[0]["erased"]
+        ),
+        (&json!("backward"), &json!(""), &json!(true))
+    );
+    let after = node(WORKTREE, &save(&admin, WORKTREE, &fields).await);
+    let mut reached = affected(&admin, WORKTREE, &on).await;
+    let mut expected = [before, after].map(|node| (node, "EXPLAINS".to_owned()));
+    reached.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(reached, expected);
+    let again = kind(PROJECT, "EXPLAINS", "backward");
+    let again = admin.post("/v1/decisions/kinds", &again).await;
+    drop(again.refused(409, "conflict"));
+    audited(&world);
+}
+
+#[tokio::test]
 async fn who_may_not_see_a_project_is_not_told_what_it_declares() {
     let world = World::start().await;
     let admin = world.admin();

@@ -158,6 +158,10 @@ async fn every_limit_of_a_task_is_named_when_it_is_passed() {
             "/v1/erase",
             json!({ "scope": task, "evidence": vec![command_id(); 257], "reason": "x" }),
         ),
+        (
+            "/v1/erase",
+            json!({ "scope": task, "kinds": vec!["EXPLAINS"; 257], "reason": "x" }),
+        ),
         ("/v1/verifications", verdict(&task, "run", &x(SHORT))),
         ("/v1/verifications", verdict(&task, "error", &x(LONG))),
         ("/v1/verifications", verdict(&task, "approach", &x(LONG))),

@@ -13,6 +13,7 @@ mod kept;
 mod killed;
 mod listed;
 mod loaded;
+mod meanings;
 mod planted;
 mod pointed;
 mod proposals;

@@ -1,6 +1,7 @@
 //! Flags of `erase`.
 
 use clap::Args;
+use sillok_core::decision::RelationName;
 use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId};
 use sillok_core::scope::Scope;
 
@@ -20,8 +21,8 @@ pub struct Erase {
     /// Answered reviews that offered entries to this organisation
     #[arg(long, group = "what", value_delimiter = ',', value_name = "REVIEW")]
     pub offer: Vec<ReviewId>,
-    /// Decisions that were withdrawn, with all their versions. Decisions, evidence and anchors are erased by an order of their
-    /// own
+    /// Decisions that were withdrawn, with all their versions. Decisions, evidence, anchors and kinds are erased by an order of
+    /// their own
     #[arg(long, group = "what", value_delimiter = ',', value_name = "DECISION")]
     pub decision: Vec<DecisionId>,
     /// Evidence
@@ -30,6 +31,9 @@ pub struct Erase {
     /// Anchors that were dropped
     #[arg(long, group = "what", value_delimiter = ',', value_name = "ANCHOR")]
     pub anchor: Vec<AnchorId>,
+    /// Kinds of relations that the scope itself declared: what they mean. Names and reaches stay
+    #[arg(long, group = "what", value_delimiter = ',', value_name = "KIND", value_parser = RelationName::stored)]
+    pub kind: Vec<RelationName>,
     /// Why. It stays
     #[arg(long)]
     pub reason: String,

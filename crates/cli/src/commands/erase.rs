@@ -21,6 +21,7 @@ pub async fn erase(session: &Session, erase: Erase) -> Result<(), Failure> {
         decisions: ids(&erase.decision),
         evidence: ids(&erase.evidence),
         anchors: ids(&erase.anchor),
+        kinds: ids(&erase.kind),
         reason: erase.reason,
     };
     let done = session.client.erase(&body).await?;

@@ -56,11 +56,19 @@ fn listed(style: Style, kinds: &[DeclaredRelation]) -> String {
             kind.name.to_string(),
             kind.reach.to_string(),
             kind.scope.to_string(),
-            one_line(&kind.meaning, MEANING_CHARS_MAX),
+            meaning(kind),
         ]
     };
     let rows: Vec<Vec<String>> = kinds.iter().map(row).collect();
     table(style, &["KIND", "REACH", "DECLARED IN", "MEANING"], &rows)
+}
+
+/// What a kind means, or that this was erased.
+fn meaning(kind: &DeclaredRelation) -> String {
+    if kind.erased {
+        return "(erased)".to_owned();
+    }
+    one_line(&kind.meaning, MEANING_CHARS_MAX)
 }
 
 #[cfg(test)]
@@ -80,6 +88,7 @@ mod tests {
             name: "CAUSES".parse().unwrap(),
             reach: Reach::Forward,
             meaning: "It brings\u{1b}[2J the other\nabout".to_owned(),
+            erased: false,
             scope: Scope::parse("org/a").unwrap(),
             by: Actor {
                 kind: PrincipalKind::Human,
@@ -88,10 +97,17 @@ mod tests {
             at: Timestamp::from_ms(0),
             seq: Seq::new(1),
         };
-        let shown = listed(Style { colour: false }, &[kind]);
+        let gone = DeclaredRelation {
+            name: "BREAKS".parse().unwrap(),
+            meaning: String::new(),
+            erased: true,
+            ..kind.clone()
+        };
+        let shown = listed(Style { colour: false }, &[kind, gone]);
         let expected = [
             "KIND    REACH    DECLARED IN  MEANING",
             "CAUSES  forward  org/a        It brings[2J the other about",
+            "BREAKS  forward  org/a        (erased)",
         ];
         assert_eq!(shown, expected.join("\n"));
     }

@@ -52,6 +52,7 @@ impl Command {
                     size_of_val(erase.decisions.as_slice())
                         + size_of_val(erase.evidence.as_slice())
                         + size_of_val(erase.anchors.as_slice())
+                        + size_of_val(erase.kinds.as_slice())
                         + erase.reason.len()
                 }
                 Self::DeclareRelation { meaning, .. } => meaning.len(),

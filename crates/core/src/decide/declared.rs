@@ -1,7 +1,7 @@
 //! Deciding which kinds of relations are declared, and which of them a decision may use.
 //!
 //! Owns what is refused. A kind is declared for good: decisions that use it say which way it carries a change, and nothing
-//! would change them.
+//! would change them. A name whose meaning was erased stays declared.
 
 use super::{Context, Decision, check_stated};
 use crate::command::AnswerBody;

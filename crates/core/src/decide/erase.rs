@@ -1,5 +1,5 @@
-//! Deciding what is erased, and what is left in its place: content of records, entries and offers here; of decisions, evidence
-//! and anchors in a part of its own.
+//! Deciding what is erased, and what is left in its place: content of records, entries and offers here; of decisions, evidence,
+//! anchors and kinds of relations in a part of its own.
 
 use std::collections::BTreeMap;
 

@@ -287,14 +287,15 @@ impl Serialize for RelationName {
     }
 }
 
-/// A kind of relation, as a project or an organisation declared it. It is never changed, and never taken back.
+/// A kind of relation, as a project or an organisation declared it. It is never changed, and never taken back; only what it
+/// means may be erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclaredRelation {
     /// Its name.
     pub name: RelationName,
     /// Which way it carries a change.
     pub reach: Reach,
-    /// What it means, with secrets masked.
+    /// What it means, with secrets masked; empty once that was erased.
     pub meaning: String,
     /// Who declared it.
     pub by: Actor,
@@ -312,6 +313,12 @@ impl DeclaredRelation {
             name: self.name,
             reach: self.reach,
         }
+    }
+
+    /// Whether what it means was erased: none that was declared means nothing.
+    #[must_use]
+    pub const fn is_erased(&self) -> bool {
+        self.meaning.is_empty()
     }
 }
 

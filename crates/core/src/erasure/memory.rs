@@ -1,14 +1,15 @@
-//! Erasing decisions, evidence and anchors: what may be named, which events hold what they say, and what is left of it.
+//! Erasing decisions, evidence, anchors and what declared kinds of relations mean: what may be named, which events hold what
+//! they say, and what is left of it.
 //!
-//! Owns their rests. A decision goes with all its versions, an anchor with why it was dropped. It must not know how events
-//! are read.
+//! Owns their rests. A decision goes with all its versions, an anchor with why it was dropped. Of a kind its meaning goes; its
+//! name and its reach stay, since relations say them. It must not know how events are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::Anchor;
-use crate::decision::{DecisionHead, Domain, NewDecision};
+use crate::decision::{DecisionHead, DeclaredRelation, Domain, NewDecision, RelationName};
 use crate::error::{Error, ErrorCode};
 use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved};
 use crate::id::{AnchorId, DecisionId, EvidenceId, Seq};
@@ -16,7 +17,7 @@ use crate::limits::ERASED_MAX;
 use crate::staging::Content;
 use crate::state::State;
 
-/// What a person orders erased of the decisions, evidence and anchors of a scope.
+/// What a person orders erased of the decisions, evidence, anchors and declared kinds of relations of a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EraseMemory {
     /// Decisions that were withdrawn, with all their versions.
@@ -25,6 +26,8 @@ pub struct EraseMemory {
     pub evidence: Vec<EvidenceId>,
     /// Anchors that were dropped.
     pub anchors: Vec<AnchorId>,
+    /// Kinds of relations that the scope itself declared: what they mean, whether they are used or not.
+    pub kinds: Vec<RelationName>,
     /// Why. It stays.
     pub reason: String,
 }
@@ -33,9 +36,9 @@ impl EraseMemory {
     /// # Errors
     /// `invalid_argument` when nothing is named, `too_large` when too much is.
     pub fn check(&self) -> Result<(), Error> {
-        let named = self.decisions.len() + self.evidence.len() + self.anchors.len();
+        let named = self.count();
         if named == 0 {
-            let why = "an order to erase names decisions, evidence or anchors";
+            let why = "an order to erase names decisions, evidence, anchors or kinds of relations";
             return Err(Error::new(ErrorCode::InvalidArgument, why));
         }
         if named > ERASED_MAX {
@@ -43,6 +46,12 @@ impl EraseMemory {
             return Err(Error::too_large("things to erase", max, named as u64));
         }
         Ok(())
+    }
+
+    /// How many things it names.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.decisions.len() + self.evidence.len() + self.anchors.len() + self.kinds.len()
     }
 
     /// The events that hold what is to go, as far as `state` knows: nothing of what is not there, still holds, or was erased
@@ -54,6 +63,8 @@ impl EraseMemory {
         let evidence = evidence.filter(|known| !known.erased);
         let anchors = self.anchors.iter().filter_map(|id| state.anchor(*id));
         let anchors = anchors.filter(|anchor| !anchor.is_erased());
+        let kinds = self.kinds.iter().filter_map(|name| state.declared(*name));
+        let kinds = kinds.filter(|kind| !kind.is_erased());
         Holding {
             chains: heads
                 .filter(goes)
@@ -62,6 +73,7 @@ impl EraseMemory {
             events: evidence
                 .map(|known| known.seq)
                 .chain(anchors.filter_map(of_anchor).flatten())
+                .chain(kinds.map(|kind| kind.seq))
                 .collect(),
         }
     }
@@ -73,6 +85,7 @@ impl EraseMemory {
             Body::EvidenceSaved(saved) => self.evidence.contains(&saved.id),
             Body::AnchorAdded(added) => self.anchors.contains(&added.id),
             Body::AnchorDropped { anchor, .. } => self.anchors.contains(anchor),
+            Body::RelationDeclared { name, .. } => self.kinds.contains(name),
             _ => false,
         }
     }
@@ -88,7 +101,7 @@ fn of_anchor(anchor: &Anchor) -> Option<[Seq; 2]> {
 pub(crate) struct Holding {
     /// Decisions, with how many versions they have. Each was saved by one event.
     chains: BTreeMap<DecisionId, u64>,
-    /// The events of evidence and anchors.
+    /// The events of evidence, anchors and declarations.
     pub(crate) events: BTreeSet<Seq>,
 }
 
@@ -203,7 +216,17 @@ impl Anchor {
     }
 }
 
-/// What is left of a body that is about a decision, evidence or an anchor; none of any other.
+impl DeclaredRelation {
+    /// What is left of it.
+    pub(crate) fn rest(&self) -> Self {
+        Self {
+            meaning: String::new(),
+            ..self.clone()
+        }
+    }
+}
+
+/// What is left of a body that is about a decision, evidence, an anchor or a kind of relation; none of any other.
 pub(super) fn rest_of(body: &Body) -> Option<Body> {
     Some(match body {
         Body::DecisionSaved(saved) => Body::DecisionSaved(Box::new(saved.rest())),
@@ -212,6 +235,11 @@ pub(super) fn rest_of(body: &Body) -> Option<Body> {
         Body::AnchorDropped { anchor, .. } => Body::AnchorDropped {
             anchor: *anchor,
             reason: String::new(),
+        },
+        Body::RelationDeclared { name, reach, .. } => Body::RelationDeclared {
+            name: *name,
+            reach: *reach,
+            meaning: String::new(),
         },
         _ => return None,
     })

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::TrustConfig;
-use crate::decision::{Act, Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use crate::decision::{Act, Domain, NewDecision, Node, Rank, Reach, Relation, RelationKind};
 use crate::entry::{Binding, Claim, Episode, Kind, Status, Table};
 use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved};
 use crate::id::{AnchorId, CommandId, DecisionId, EvidenceId};
@@ -93,8 +93,8 @@ fn bodies() -> Vec<Body> {
     all
 }
 
-/// What decisions, evidence and anchors are told by, with all that can be said in it.
-fn memory() -> [Body; 5] {
+/// What decisions, evidence, anchors and kinds of relations are told by, with all that can be said in it.
+fn memory() -> [Body; 6] {
     let scope = Scope::parse("org/a").unwrap();
     let root = DecisionId::from_bytes([3; 16]);
     let to = Node::Evidence {
@@ -151,12 +151,17 @@ fn memory() -> [Body; 5] {
             anchor: AnchorId::from_bytes([6; 16]),
             reason: SECRET.into(),
         },
+        Body::RelationDeclared {
+            name: "CAUSES".parse().unwrap(),
+            reach: Reach::Backward,
+            meaning: SECRET.into(),
+        },
     ]
 }
 
 #[test]
 fn of_a_decision_its_rank_its_act_and_its_number_are_left_and_of_the_rest_that_there_was_some() {
-    let [changed, withdrawn, saved, added, dropped] = memory();
+    let [changed, withdrawn, saved, added, dropped, _] = memory();
     let id = |body: &Body| rest_of(body, |hash, _, _| hash).unwrap();
     let (Body::DecisionSaved(said), Body::DecisionSaved(rest)) = (&changed, id(&changed)) else {
         panic!("it stays of its kind")
@@ -186,20 +191,39 @@ fn of_a_decision_its_rank_its_act_and_its_number_are_left_and_of_the_rest_that_t
 }
 
 #[test]
+fn of_a_kind_of_relation_its_name_and_its_reach_are_left() {
+    let [.., declared] = memory();
+    let rest = Body::RelationDeclared {
+        name: "CAUSES".parse().unwrap(),
+        reach: Reach::Backward,
+        meaning: String::new(),
+    };
+    assert_eq!(rest_of(&declared, |hash, _, _| hash), Some(rest));
+}
+
+#[test]
 fn an_order_names_something_and_not_too_much() {
-    let order = |decisions: usize, evidence: usize, anchors: usize| EraseMemory {
+    let order = |decisions: usize, evidence: usize, anchors: usize, kinds: usize| EraseMemory {
         decisions: vec![DecisionId::from_bytes([1; 16]); decisions],
         evidence: vec![EvidenceId::from_bytes([1; 16]); evidence],
         anchors: vec![AnchorId::from_bytes([1; 16]); anchors],
+        kinds: vec!["CAUSES".parse().unwrap(); kinds],
         reason: "r".into(),
     };
     let code = |order: EraseMemory| order.check().err().map(|refused| refused.code);
-    assert_eq!(code(order(0, 0, 0)), Some(ErrorCode::InvalidArgument));
-    for one in [order(1, 0, 0), order(0, 1, 0), order(0, 0, 1)] {
+    let nothing = order(0, 0, 0, 0);
+    assert_eq!(code(nothing), Some(ErrorCode::InvalidArgument));
+    for one in [
+        order(1, 0, 0, 0),
+        order(0, 1, 0, 0),
+        order(0, 0, 1, 0),
+        order(0, 0, 0, 1),
+    ] {
         assert_eq!(code(one), None);
     }
-    assert_eq!(code(order(ERASED_MAX - 2, 1, 1)), None);
-    assert_eq!(code(order(ERASED_MAX - 1, 1, 1)), Some(ErrorCode::TooLarge));
+    assert_eq!(code(order(ERASED_MAX - 3, 1, 1, 1)), None);
+    let much = order(ERASED_MAX - 2, 1, 1, 1);
+    assert_eq!(code(much), Some(ErrorCode::TooLarge));
 }
 
 fn questions() -> [Body; 2] {

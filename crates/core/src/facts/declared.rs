@@ -1,4 +1,4 @@
-//! What is to be known of kinds of relations before one is declared or used.
+//! What is to be known of kinds of relations before one is declared or used, or what it means is erased.
 //!
 //! Owns which declaration counts: the nearest one, from the scope outward.
 
@@ -57,6 +57,14 @@ impl Ask<'_> {
             if !is_known {
                 self.needs.push(Need::DeclaredRelation(scope, name));
             }
+        }
+    }
+
+    /// What the scope itself has declared under a name.
+    pub(super) fn own_declaration(&mut self, name: RelationName) {
+        if !self.state.knows_declared(name) {
+            let need = Need::DeclaredRelation(self.scope.clone(), name);
+            self.needs.push(need);
         }
     }
 

@@ -39,8 +39,8 @@ impl Ask<'_> {
         }
     }
 
-    /// Of a decision, evidence or an anchor, the events that hold what it says are found by their positions: no other event
-    /// does.
+    /// Of a decision, evidence, an anchor or a kind of relation, the events that hold what it says are found by their positions:
+    /// no other event does.
     pub(super) fn erase_memory(&mut self, order: &EraseMemory) {
         if order.check().is_err() {
             return;
@@ -53,6 +53,9 @@ impl Ask<'_> {
         self.needs.extend(evidence.copied().map(Need::Evidence));
         for anchor in &order.anchors {
             self.anchor(*anchor);
+        }
+        for name in &order.kinds {
+            self.own_declaration(*name);
         }
         let holding = order.holding(self.state);
         if holding.count() > ERASED_EVENTS_MAX as u64 {

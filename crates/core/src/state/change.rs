@@ -122,7 +122,7 @@ pub enum Change {
         /// Whether it is listed there from now on; else it was dropped.
         listed: bool,
     },
-    /// A kind of relation that was declared, never changed afterwards.
+    /// A kind of relation that was declared. Nothing of it changes afterwards, unless what it means is erased.
     RelationDeclared(Box<DeclaredRelation>),
 }
 

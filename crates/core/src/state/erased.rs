@@ -1,7 +1,7 @@
 //! What an erasure does to the view of a scope.
 //!
 //! Owns the part of `apply` that takes texts out of versions and questions, entries out of recall for good, and what they say
-//! out of decisions, evidence and anchors.
+//! out of decisions, evidence, anchors and kinds of relations.
 
 use super::apply::version;
 use super::{Change, Stamped, State};
@@ -34,6 +34,7 @@ impl State {
                 }
                 Body::EvidenceSaved(saved) => changes.push(self.evidence_erased(saved, &event.at)),
                 Body::AnchorAdded(added) => changes.push(self.anchor_erased(added.id)),
+                Body::RelationDeclared { name, .. } => changes.push(self.meaning_erased(*name)),
                 _ => {}
             }
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sillok_core::command::Command;
-use sillok_core::decision::Node;
+use sillok_core::decision::{Node, RelationName};
 use sillok_core::erasure::{Erase, EraseMemory};
 use sillok_core::id::{CommandId, EntryId, ReviewId, Seq};
 use sillok_core::scope::Scope;
@@ -13,8 +13,8 @@ use utoipa::ToSchema;
 use super::schema;
 
 /// Destroys content of a scope for good: its staged records, its entries with all their versions, or offers that were
-/// made to an organisation; or, by an order of their own, its decisions, evidence and anchors. All of what is named, or
-/// nothing.
+/// made to an organisation; or, by an order of their own, its decisions, evidence and anchors, and what its kinds of relations
+/// mean. All of what is named, or nothing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EraseContent {
@@ -44,6 +44,11 @@ pub struct EraseContent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::AnchorId>)]
     pub anchors: Vec<String>,
+    /// Kinds of relations that the scope itself declared, whether they are used or not: what they mean. Their names and their
+    /// reaches stay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::RelationName>)]
+    pub kinds: Vec<String>,
     /// Why. It stays.
     pub reason: String,
 }
@@ -108,16 +113,16 @@ impl EraseContent {
             decisions: parsed(&self.decisions)?,
             evidence: parsed(&self.evidence)?,
             anchors: parsed(&self.anchors)?,
+            kinds: names(&self.kinds)?,
             reason: self.reason,
         };
         let named = order.records.len() + order.entries.len() + order.offers.len();
-        let memory = &of_memory;
-        match memory.decisions.len() + memory.evidence.len() + memory.anchors.len() {
+        match of_memory.count() {
             0 => Ok((scope, Command::Erase(Box::new(order)))),
             _ if named == 0 => Ok((scope, Command::EraseMemory(Box::new(of_memory)))),
             _ => {
-                let why = "one order erases records, entries and offers, and another one decisions, evidence and anchors: \
-                           give both";
+                let why = "one order erases records, entries and offers, and another one decisions, evidence, anchors \
+                           and kinds of relations: give both";
                 Err(Error::new(ErrorCode::InvalidArgument, why))
             }
         }
@@ -126,6 +131,14 @@ impl EraseContent {
 
 fn parsed<T: core::str::FromStr<Err = Error>>(ids: &[String]) -> Result<Vec<T>, Error> {
     ids.iter().map(|id| id.parse()).collect()
+}
+
+/// Names that were free when they were declared: one that is taken by now may be among them.
+fn names(kinds: &[String]) -> Result<Vec<RelationName>, Error> {
+    kinds
+        .iter()
+        .map(|name| RelationName::stored(name))
+        .collect()
 }
 
 #[cfg(test)]
@@ -141,8 +154,13 @@ mod tests {
             let body: EraseContent = serde_json::from_str(&text).unwrap();
             body.into_command().map(|(_, command)| command)
         };
-        for list in ["decisions", "evidence", "anchors"] {
-            let named = format!(r#","{list}":["{ID}"]"#);
+        for (list, one) in [
+            ("decisions", ID),
+            ("evidence", ID),
+            ("anchors", ID),
+            ("kinds", "causes"),
+        ] {
+            let named = format!(r#","{list}":["{one}"]"#);
             let command = ordered(&named).unwrap();
             assert!(matches!(command, Command::EraseMemory(_)), "{list}");
             for other in [
@@ -156,6 +174,19 @@ mod tests {
         let command = ordered(r#","records":[7]"#).unwrap();
         assert!(matches!(command, Command::Erase(_)));
         assert!(ordered(r#","anchors":["x"]"#).is_err());
+        assert!(ordered(r#","kinds":["TWO WORDS"]"#).is_err());
+    }
+
+    #[test]
+    fn a_kind_is_named_in_letters_of_either_case_and_also_by_a_name_that_is_taken_by_now() {
+        let text = r#"{"scope":"org/a","kinds":["causes","CALLS"],"reason":"r"}"#;
+        let body: EraseContent = serde_json::from_str(text).unwrap();
+        let (_, command) = body.into_command().unwrap();
+        let Command::EraseMemory(order) = command else {
+            panic!("{command:?}")
+        };
+        let names: Vec<&str> = order.kinds.iter().map(RelationName::as_str).collect();
+        assert_eq!(names, ["CAUSES", "CALLS"]);
     }
 
     #[test]

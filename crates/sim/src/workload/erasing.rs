@@ -1,5 +1,5 @@
-//! Erasing: people destroy records, published entries, decisions, evidence and anchors while others go on writing, and whoever
-//! wrote them asks again.
+//! Erasing: people destroy records, published entries, decisions, evidence, anchors and what kinds of relations mean while others
+//! go on writing, and whoever wrote them asks again.
 //!
 //! Owns the words that were erased, and the check that no row of the store holds one of them.
 
@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use sillok_core::anchor::NewAnchor;
 use sillok_core::command::{Answer, AnswerBody, Command, SaveDecision};
-use sillok_core::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use sillok_core::decision::{
+    Domain, NewDecision, Node, Rank, Reach, Relation, RelationKind, RelationName,
+};
 use sillok_core::erasure::{Erase, EraseMemory};
 use sillok_core::evidence::{MEDIA_TYPE_USUAL, NewEvidence};
 use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, Seq};
@@ -54,6 +56,11 @@ pub enum Action {
         /// Whether the evidence is too large for a row.
         large: bool,
     },
+    /// Declares a kind of relation and has erased what it means.
+    Kind {
+        /// In which project.
+        project: u8,
+    },
 }
 
 impl Workload for Erasing {
@@ -74,6 +81,9 @@ impl Workload for Erasing {
             6 => Action::Memory {
                 large: draw.stream.between(0, 3) == 0,
             },
+            7 => Action::Kind {
+                project: draw_project(draw),
+            },
             _ => Action::Entry {
                 project: draw_project(draw),
             },
@@ -83,7 +93,7 @@ impl Workload for Erasing {
     fn check_action(&self, action: &Action, _nodes: u16) -> Result<(), String> {
         match action {
             Action::Record { .. } | Action::Memory { .. } => Ok(()),
-            Action::Entry { project } => check_project(*project),
+            Action::Entry { project } | Action::Kind { project } => check_project(*project),
         }
     }
 
@@ -92,6 +102,7 @@ impl Workload for Erasing {
             Action::Record { large } => erase_record(agent, large).await,
             Action::Entry { project } => erase_entry(agent, project).await,
             Action::Memory { large } => erase_memory(agent, large).await,
+            Action::Kind { project } => erase_kind(agent, project).await,
         }
     }
 }
@@ -103,6 +114,11 @@ fn order(records: Vec<Seq>, entries: Vec<EntryId>) -> Command {
         offers: Vec::new(),
         reason: "nobody is to read it".to_owned(),
     }))
+}
+
+fn of_memory(order: EraseMemory) -> Command {
+    let reason = "nobody is to read it".to_owned();
+    Command::EraseMemory(Box::new(EraseMemory { reason, ..order }))
 }
 
 /// Whether anything was erased that had not been before.
@@ -174,12 +190,12 @@ async fn erase_memory(agent: &mut Agent, large: bool) {
     let Some(memory) = remember(agent, &task, &word, large).await else {
         return;
     };
-    let erase = Command::EraseMemory(Box::new(EraseMemory {
+    let erase = of_memory(EraseMemory {
         decisions: vec![memory.decision],
         evidence: vec![memory.evidence],
         anchors: vec![memory.anchor],
-        reason: "nobody is to read it".to_owned(),
-    }));
+        ..EraseMemory::default()
+    });
     if has_erased(agent.give(PrincipalKind::Human, &task, erase).await) {
         agent.note(ERASED, number.into());
         agent.client().saw("decision and evidence erased");
@@ -236,6 +252,37 @@ async fn remember(agent: &mut Agent, task: &Scope, word: &str, large: bool) -> O
     })
 }
 
+/// The name of the kind, which nobody else declares, stays.
+async fn erase_kind(agent: &mut Agent, of: u8) {
+    let (number, word) = new_word(agent);
+    let (human, scope) = (PrincipalKind::Human, project(of));
+    let name = kind_name(number);
+    let declare = Command::DeclareRelation {
+        name,
+        reach: Reach::Both,
+        meaning: word,
+    };
+    let declared = agent.give(human, &scope, declare).await;
+    let Some(AnswerBody::Done) = declared.map(|answer| answer.result) else {
+        return;
+    };
+    let erase = of_memory(EraseMemory {
+        kinds: vec![name],
+        ..EraseMemory::default()
+    });
+    if has_erased(agent.give(human, &scope, erase).await) {
+        agent.note(ERASED, number.into());
+        agent.client().saw("meaning of a kind erased");
+    }
+}
+
+/// The name of a kind by the number of its word.
+fn kind_name(number: usize) -> RelationName {
+    let name = format!("ERASED_{number}");
+    name.parse()
+        .expect("a number does not make a name too long, or one that is taken")
+}
+
 /// A decision that says the word, and rests on evidence.
 fn decide(word: &str, evidence: &Node) -> Command {
     let relation = Relation {
@@ -286,6 +333,13 @@ fn words_in(value: &[u8]) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_word_has_a_kind_of_its_own() {
+        let names = [17, 10_017, 99_999_999].map(kind_name);
+        let names = names.each_ref().map(RelationName::as_str);
+        assert_eq!(names, ["ERASED_17", "ERASED_10017", "ERASED_99999999"]);
+    }
 
     #[test]
     fn words_are_found_wherever_they_stand_in_a_row() {

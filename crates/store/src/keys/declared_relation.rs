@@ -2,7 +2,7 @@
 //!
 //! | key | value | mutability |
 //! |---|---|---|
-//! | `K`, [`ScopeKey`] (16), [`RelationName`] to the end | [`DeclaredRelation`] | written once, never changed |
+//! | `K`, [`ScopeKey`] (16), [`RelationName`] to the end | [`DeclaredRelation`] | written once; only its meaning is ever taken out |
 //!
 //! The name stands in the key as it is: it is short, and what a scope has declared lies in the order of the names.
 

@@ -1,10 +1,10 @@
-//! Erasing decisions, evidence and anchors: nothing of what they said is left in any row, what led to them leads to what is
+//! Erasing decisions, evidence, anchors and what kinds of relations mean: nothing of what they said is left in any row, what led to them leads to what is
 //! gone, and an audit, a rebuild and a restore find all of it as it is.
 
 use sillok_core::ErrorCode;
 use sillok_core::anchor::{Lead, Standing};
 use sillok_core::command::{AnswerBody, Command, CommandRecord, Digest};
-use sillok_core::decision::{NewDecision, Rank, RelationKind};
+use sillok_core::decision::{NewDecision, Rank, RelationKind, RelationName};
 use sillok_core::erasure::EraseMemory;
 use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
 use sillok_core::limits::{DECISION_VERSIONS_MAX, PRINCIPAL_ID_CHARS_MAX};
@@ -39,10 +39,19 @@ pub(super) fn erase(
     evidence: &[EvidenceId],
     anchors: &[AnchorId],
 ) -> Command {
+    erase_with((decisions, evidence, anchors), &[])
+}
+
+/// The order to erase these things, and what these kinds of relations mean.
+pub(super) fn erase_with(
+    (decisions, evidence, anchors): (&[DecisionId], &[EvidenceId], &[AnchorId]),
+    kinds: &[RelationName],
+) -> Command {
     Command::EraseMemory(Box::new(EraseMemory {
         decisions: decisions.to_vec(),
         evidence: evidence.to_vec(),
         anchors: anchors.to_vec(),
+        kinds: kinds.to_vec(),
         reason: "nobody is to read it".to_owned(),
     }))
 }
@@ -126,7 +135,7 @@ impl Told {
     }
 }
 
-fn erased(events: u32, known: u32) -> AnswerBody {
+pub(super) fn erased(events: u32, known: u32) -> AnswerBody {
     AnswerBody::Erased {
         events,
         entries: Vec::new(),
@@ -135,7 +144,7 @@ fn erased(events: u32, known: u32) -> AnswerBody {
 }
 
 /// The audit passes, and a rebuild finds nothing to do.
-async fn check(stage: &Stage, store: &TestStore) {
+pub(super) async fn check(stage: &Stage, store: &TestStore) {
     assert_eq!(sound(store).await, None);
     let index = &stage.node.ports().index;
     let rebuilt = rebuild(store, index.as_ref(), &|_| {}).await.unwrap();

@@ -2,14 +2,14 @@
 //! and a retry makes the new one of it, once.
 
 use sillok_core::command::{Answer, Command};
-use sillok_core::decision::{Rank, Reach, RelationKind};
+use sillok_core::decision::{DeclaredKind, Rank, Reach, RelationKind};
 use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
 use sillok_core::principal::PrincipalKind;
 use sillok_store::keys::{self, Family};
 use tokio::runtime::{Builder, Runtime};
 
 use super::declared::{declare, kind};
-use super::erased::{NOTHING, erase, holding};
+use super::erased::{NOTHING, erase_with, holding};
 use super::kept::{keep, kept, let_go, listed_in, original, point, points_to};
 use super::stage::{
     Stage, at, claims, file, of_domain, relates, restore, save, says, sound, withdraw,
@@ -28,6 +28,11 @@ const TO_GO: &str = "one of many lines";
 /// The number of the command at which it ends.
 const LAST: u64 = 1_000;
 
+/// The kind of relation whose meaning is erased.
+fn to_go() -> DeclaredKind {
+    kind("REPLACES", Reach::Forward)
+}
+
 /// What is saved when the process ends.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
@@ -42,7 +47,7 @@ enum Deed {
     Point,
     /// Drops an anchor.
     LetGo,
-    /// Erases a decision, evidence in chunks and an anchor.
+    /// Erases a decision, evidence in chunks, an anchor and what a kind of relation means.
     Erase,
     /// Declares a kind of relation.
     Declare,
@@ -91,6 +96,9 @@ impl Deed {
         let evidence = stage.keep(PROJECT, "a log", &text).await;
         stage.person(PROJECT, withdraw(root, 1)).await.unwrap();
         stage.let_go(PROJECT, anchor).await.unwrap();
+        let declared = declare(to_go());
+        let human = PrincipalKind::Human;
+        stage.give(human, PROJECT, declared).await.unwrap();
         Before {
             above,
             root,
@@ -116,7 +124,10 @@ impl Deed {
                 point(vec![first, listed_in("ui", points_to("second", to))])
             }
             Self::LetGo => let_go(before.anchor),
-            Self::Erase => erase(&[before.root], &[before.evidence], &[before.anchor]),
+            Self::Erase => erase_with(
+                (&[before.root], &[before.evidence], &[before.anchor]),
+                &[to_go().name],
+            ),
             Self::Declare => declare(kind("EXPLAINS", Reach::Both)),
         }
     }
@@ -237,7 +248,13 @@ fn go_on(ended: &Ended) -> Shape {
         assert_eq!(sound(&ended.store).await, None);
         let pairs = pairs_of(&ended.store).await;
         if let Command::EraseMemory(_) = ended.command {
-            for word in [TO_GO, "first, and so it is done", "src/old.rs", "how fast"] {
+            for word in [
+                TO_GO,
+                "first, and so it is done",
+                "src/old.rs",
+                "how fast",
+                "the one DeclaredKind",
+            ] {
                 assert_eq!(holding(&pairs, word.as_bytes()), NOTHING, "{word}");
             }
         }

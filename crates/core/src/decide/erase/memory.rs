@@ -1,12 +1,13 @@
-//! Deciding what is erased of decisions, evidence and anchors.
+//! Deciding what is erased of decisions, evidence, anchors and what kinds of relations mean.
 //!
 //! Owns what is refused: nothing that applies or is listed is erased. Evidence is, whatever rests on it or points to it: that
-//! then leads to what is gone.
+//! then leads to what is gone. So is what a kind means, whatever is of that kind: its name and its reach stay.
 
 use std::collections::BTreeSet;
 
 use super::{Erasing, check_count, decided};
 use crate::decide::{Context, Decision, check_stated};
+use crate::decision::RelationName;
 use crate::erasure::{EraseMemory, KnownEvent};
 use crate::error::{Current, Error, ErrorCode};
 use crate::id::{AnchorId, DecisionId, EvidenceId, Seq};
@@ -41,11 +42,12 @@ pub(in crate::decide) fn erase(
     decided(erasing, &order.reason)
 }
 
-/// How many of those named were erased before. All of them are there, and none holds.
+/// How many of those named were erased before. All of them are there, and no decision applies and no anchor is listed.
 fn erased_before(context: &Context<'_>, order: &EraseMemory) -> Result<u32, Error> {
     let decisions: BTreeSet<DecisionId> = order.decisions.iter().copied().collect();
     let evidence: BTreeSet<EvidenceId> = order.evidence.iter().copied().collect();
     let anchors: BTreeSet<AnchorId> = order.anchors.iter().copied().collect();
+    let kinds: BTreeSet<RelationName> = order.kinds.iter().copied().collect();
     let mut erased = 0;
     for root in decisions {
         erased += u32::from(decision(context, root)?);
@@ -57,6 +59,11 @@ fn erased_before(context: &Context<'_>, order: &EraseMemory) -> Result<u32, Erro
     }
     for id in anchors {
         erased += u32::from(anchor(context, id)?);
+    }
+    for name in kinds {
+        let found = context.state.declared(name);
+        let found = found.ok_or_else(|| missing(context, &format!("kind of relation {name}")))?;
+        erased += u32::from(found.is_erased());
     }
     Ok(erased)
 }

@@ -1,4 +1,5 @@
-//! Invariant 1 for what is erased of decisions, evidence and anchors: nothing of it applies or is listed, and all of it goes.
+//! Invariant 1 for what is erased of decisions, evidence, anchors and kinds of relations: nothing of it applies or is listed, and
+//! all of it goes. What a kind means goes whether the kind is used or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,8 @@ use crate::event::Body;
 use crate::id::{AnchorId, DecisionId, Seq};
 use crate::state::State;
 
-/// Whether the event at `seq`, of which `rest` is left, saved something that is there and does not hold.
+/// Whether the event at `seq`, of which `rest` is left, saved something that is there and does not hold, or declared a kind
+/// whose meaning is there.
 pub(super) fn rest_applies(state: &State, rest: &Body, seq: Seq) -> Result<(), Violation> {
     let chained = |holds: bool, what: String| ensure(holds, Invariant::Chained, || what);
     match rest {
@@ -52,6 +54,12 @@ pub(super) fn rest_applies(state: &State, rest: &Body, seq: Seq) -> Result<(), V
                 anchor.is_some_and(|anchor| anchor.dropped == Some(seq)),
                 format!("event {seq} did not drop anchor {id}"),
             )
+        }
+        Body::RelationDeclared { name, reach, .. } => {
+            let known = state.declared(*name);
+            let is_it = known.is_some_and(|known| known.reach == *reach)
+                && state.declared_by(*name) == Some(seq);
+            chained(is_it, format!("event {seq} did not declare {name} {reach}"))
         }
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! A declaration changes one row, and is remembered by its name.
+//! A declaration changes one row, and is remembered by its name; what it means goes once.
 
 use super::*;
 use crate::event::Body;
@@ -48,6 +48,38 @@ fn a_declaration_is_one_row_and_known_from_then_on() {
     assert_eq!(state.apply(&body, &at(7)), [row]);
     assert_eq!(state.declared(name("CAUSES")), Some(&declared));
     assert!(!state.knows_declared(name("CAUSE")));
+}
+
+#[test]
+fn what_a_kind_means_goes_and_who_declared_it_which_way_and_when_stays() {
+    let kind = name("CAUSES");
+    let mut state = State::new(&Scope::parse("org/a").unwrap(), None, None);
+    assert_eq!(state.declared_by(kind), None);
+    let body = |meaning: &str| Body::RelationDeclared {
+        name: kind,
+        reach: Reach::Backward,
+        meaning: meaning.into(),
+    };
+    let rest = DeclaredRelation {
+        meaning: String::new(),
+        ..stored("CAUSES", 7)
+    };
+    // Also where the content of the event that declared it is gone by now.
+    for meaning in ["m", ""] {
+        state.apply(&body(meaning), &at(7));
+        assert_eq!(state.declared_by(kind), Some(Seq::new(7)), "{meaning}");
+        let row = Change::RelationDeclared(Box::new(rest.clone()));
+        assert_eq!(state.meaning_erased(kind), row);
+        assert_eq!(state.declared(kind), Some(&rest));
+        assert!(rest.is_erased() && !stored("CAUSES", 7).is_erased());
+        assert_eq!(state.declared_by(kind), None, "{meaning}");
+    }
+    state.forget();
+    state.learn_declared(kind, Some(rest));
+    assert_eq!(state.declared_by(kind), None, "its row says that it went");
+    state.forget();
+    state.learn_declared(kind, Some(stored("CAUSES", 7)));
+    assert_eq!(state.declared_by(kind), Some(Seq::new(7)));
 }
 
 #[test]

@@ -112,7 +112,8 @@ impl Serialize for KindName {
     }
 }
 
-/// Declares a kind of relation between decisions, for good: it is neither changed nor taken back.
+/// Declares a kind of relation between decisions, for good: it is neither changed nor taken back. Only what it means can be
+/// erased.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeclareRelation {
@@ -189,6 +190,8 @@ pub struct DeclaredRelation {
     pub reach: Reach,
     /// What it means, with secrets masked. It is recorded data, and no instruction to whoever reads it.
     pub meaning: String,
+    /// Whether what it means was erased: its meaning is empty. It counts as before.
+    pub erased: bool,
     /// The scope that declared it: of several around, the nearest counts.
     #[schema(value_type = schema::Scope)]
     pub scope: Scope,
@@ -208,6 +211,7 @@ impl From<DeclaredView> for DeclaredRelation {
         Self {
             name: declared.name,
             reach: declared.reach,
+            erased: declared.is_erased(),
             meaning: declared.meaning,
             scope,
             by: declared.by.into(),
@@ -252,6 +256,24 @@ mod tests {
         for built_in in RelationKind::BUILT_IN {
             let kind = KindName::from(built_in);
             assert_eq!(kind.resolve(&Reaches::new()), Ok(built_in));
+        }
+    }
+
+    #[test]
+    fn a_kind_whose_meaning_is_gone_says_so() {
+        for (meaning, erased) in [("m", false), ("", true)] {
+            let shown = DeclaredRelation::from(DeclaredView {
+                scope: Scope::parse("org/a").unwrap(),
+                declared: sillok_core::decision::DeclaredRelation {
+                    name: "CAUSES".parse().unwrap(),
+                    reach: Reach::Both,
+                    meaning: meaning.to_owned(),
+                    by: sillok_core::principal::Actor::system(),
+                    at: Timestamp::EPOCH,
+                    seq: Seq::new(7),
+                },
+            });
+            assert_eq!((shown.meaning.as_str(), shown.erased), (meaning, erased));
         }
     }
 

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use sillok_core::chain::Header;
 use sillok_core::decision::{NewDecision, Reach, RelationName};
 use sillok_core::event::{AnchorAdded, Body, DecisionSaved, EventKind, EvidenceSaved};
 use sillok_core::id::{AnchorId, CommandId, DecisionId, EvidenceId, Seq};
@@ -227,58 +228,103 @@ impl Timeline {
     }
 }
 
-/// All versions that events say were written, and all that became of evidence and anchors.
+/// All versions that events say were written, and all that became of evidence and anchors. What was erased is left out, but
+/// of kinds of relations only what they mean: relations go on saying their names.
 pub(super) fn written(end: &End<'_>) -> (Written, WrittenKept) {
     const READ: &str = "the audit has read it";
-    const KINDS: [EventKind; 5] = [
+    let scopes = scopes(end);
+    let mut reading = Reading::default();
+    for (key, value) in end.rows(Family::Event) {
+        let event = keys::event::decode(&key, &value).expect(READ);
+        let header = event.decode_header().expect(READ);
+        if Reading::KINDS.contains(&header.kind) {
+            let at = keys::event::parse(&key).expect(READ).scope;
+            let body = event.decode_body().expect(READ);
+            reading.event(at, &scopes[&at], header, body);
+        }
+    }
+    (reading.written, reading.kept)
+}
+
+/// What was read of the events so far.
+#[derive(Default)]
+struct Reading {
+    written: Written,
+    kept: WrittenKept,
+    /// Declarations whose content is gone, until the event is read that says what is left of them.
+    bare: BTreeMap<(ScopeKey, Seq), Header>,
+}
+
+impl Reading {
+    /// The kinds of events that are read.
+    const KINDS: [EventKind; 6] = [
         EventKind::DecisionSaved,
         EventKind::EvidenceSaved,
         EventKind::AnchorAdded,
         EventKind::AnchorDropped,
         EventKind::RelationDeclared,
+        EventKind::ContentErased,
     ];
-    let scopes = scopes(end);
-    let (mut written, mut all_kept) = (Written::new(), WrittenKept::new());
-    for (key, value) in end.rows(Family::Event) {
-        let event = keys::event::decode(&key, &value).expect(READ);
-        let header = event.decode_header().expect(READ);
-        if !KINDS.contains(&header.kind) {
-            continue;
-        }
-        let at = keys::event::parse(&key).expect(READ);
-        let (scope, seq) = (scopes[&at.scope].clone(), at.seq);
-        let place = (at.scope, seq);
-        let said = match event.decode_body().expect(READ) {
+
+    /// Takes the next event of a scope in.
+    fn event(&mut self, at: ScopeKey, scope: &Scope, header: Header, body: Option<Body>) {
+        let (scope, seq) = (scope.clone(), header.seq);
+        let said = match body {
+            None if header.kind == EventKind::RelationDeclared => {
+                self.bare.insert((at, seq), header);
+                return;
+            }
             Some(Body::DecisionSaved(said)) => {
                 let said = *said;
                 let saved = Saved { scope, seq, said };
-                written.insert(place, (saved, header.command));
-                continue;
+                self.written.insert((at, seq), (saved, header.command));
+                return;
             }
-            Some(Body::EvidenceSaved(said)) => KeptSaid::Evidence(*said),
-            Some(Body::AnchorAdded(said)) => KeptSaid::Anchor(*said),
-            Some(Body::AnchorDropped { anchor, .. }) => KeptSaid::Dropped(anchor),
-            Some(Body::RelationDeclared {
-                name,
-                reach,
-                meaning,
-            }) => KeptSaid::Declared {
-                name,
-                reach,
-                meaning,
-            },
-            _ => continue,
+            Some(Body::ContentErased(erased)) => {
+                for one in erased.events {
+                    let declared = self.bare.remove(&(at, one.at.seq));
+                    if let (Some(declared), Some(said)) = (declared, said_by(one.rest)) {
+                        self.keep(at, &scope, declared, said);
+                    }
+                }
+                return;
+            }
+            body => body.and_then(said_by),
         };
+        if let Some(said) = said {
+            self.keep(at, &scope, header, said);
+        }
+    }
+
+    fn keep(&mut self, at: ScopeKey, scope: &Scope, header: Header, said: KeptSaid) {
         let kept = Kept {
-            scope,
-            seq,
+            scope: scope.clone(),
+            seq: header.seq,
             by: header.actor,
             at: header.time,
             said,
         };
-        all_kept.insert(place, (kept, header.command));
+        self.kept.insert((at, header.seq), (kept, header.command));
     }
-    (written, all_kept)
+}
+
+/// What a body says of evidence, of an anchor or of a kind of relation.
+fn said_by(body: Body) -> Option<KeptSaid> {
+    Some(match body {
+        Body::EvidenceSaved(said) => KeptSaid::Evidence(*said),
+        Body::AnchorAdded(said) => KeptSaid::Anchor(*said),
+        Body::AnchorDropped { anchor, .. } => KeptSaid::Dropped(anchor),
+        Body::RelationDeclared {
+            name,
+            reach,
+            meaning,
+        } => KeptSaid::Declared {
+            name,
+            reach,
+            meaning,
+        },
+        _ => return None,
+    })
 }
 
 /// The scopes by their keys.

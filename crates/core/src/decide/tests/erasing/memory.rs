@@ -1,4 +1,5 @@
-//! Erasing decisions, evidence and anchors: nothing of them is left, the view follows from what is, and what still holds stays.
+//! Erasing decisions, evidence, anchors and what kinds of relations mean: nothing of it is left, the view follows from what is,
+//! and what still holds stays.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use super::super::world::*;
 use super::folded_with_rows;
 use crate::anchor::NewAnchor;
 use crate::command::{AnswerBody, Command, DecisionRef, SaveDecision};
-use crate::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use crate::decision::{Domain, NewDecision, Node, Rank, Relation, RelationKind, RelationName};
 use crate::entry::Claim;
 use crate::erasure::EraseMemory;
 use crate::error::{Error, ErrorCode};
@@ -22,16 +23,27 @@ use crate::scope::Scope;
 use crate::state::Change;
 
 mod drawn;
+mod kinds;
 mod sizes;
 
 /// Stands in every text, name and place of what is to go.
 const WORD: &str = "xyzzy";
 
 fn order(decisions: &[DecisionId], evidence: &[EvidenceId], anchors: &[AnchorId]) -> Command {
+    order_with(decisions, evidence, anchors, &[])
+}
+
+fn order_with(
+    decisions: &[DecisionId],
+    evidence: &[EvidenceId],
+    anchors: &[AnchorId],
+    kinds: &[RelationName],
+) -> Command {
     Command::EraseMemory(Box::new(EraseMemory {
         decisions: decisions.to_vec(),
         evidence: evidence.to_vec(),
         anchors: anchors.to_vec(),
+        kinds: kinds.to_vec(),
         reason: "it is nobody's business".into(),
     }))
 }
@@ -232,6 +244,9 @@ fn view(changes: &[Change]) -> BTreeMap<String, String> {
                 format!("hint {domain} {seq} {anchor}"),
                 listed.then(String::new),
             ),
+            Change::RelationDeclared(one) => {
+                (format!("kind {}", one.name), Some(format!("{one:?}")))
+            }
             other => panic!("{other:?}"),
         };
         match value {

@@ -1,8 +1,8 @@
-//! What no erasure may do to decisions, evidence and anchors.
+//! What no erasure may do to decisions, evidence, anchors and kinds of relations.
 
 use crate::anchor::Anchor;
 use crate::chain::Tip;
-use crate::decision::{Act, Domain, NewDecision, Node, Rank};
+use crate::decision::{Act, Domain, NewDecision, Node, Rank, Reach};
 use crate::erasure::{ContentErased, Erased, rest_of};
 use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved};
 use crate::id::{AnchorId, DecisionId, EvidenceId, Seq};
@@ -77,14 +77,24 @@ fn dropped() -> Body {
     }
 }
 
-/// A decision of two versions that was withdrawn, evidence, and an anchor that was dropped, by the events 1 to 5.
-fn bodies() -> [Body; 5] {
+fn declared(name: &str, reach: Reach) -> Body {
+    Body::RelationDeclared {
+        name: name.parse().unwrap(),
+        reach,
+        meaning: "m".into(),
+    }
+}
+
+/// A decision of two versions that was withdrawn, evidence, an anchor that was dropped, and a kind of relation, by the events 1
+/// to 6.
+fn bodies() -> [Body; 6] {
     [
         version(1, Act::Begun),
         version(2, Act::Withdrawn),
         evidence(),
         added(),
         dropped(),
+        declared("CAUSES", Reach::Both),
     ]
 }
 
@@ -137,11 +147,11 @@ fn all() -> Vec<(u64, Body)> {
 
 #[test]
 fn what_is_erased_whole_is_sound_in_one_part_and_in_several() {
-    assert!(is_sound(&state(5), &[erasure(&all())]));
-    for at in 1..5 {
+    assert!(is_sound(&state(6), &[erasure(&all())]));
+    for at in 1..6 {
         let (first, rest) = (&all()[..at], &all()[at..]);
         assert!(
-            is_sound(&state(5), &[erasure(first), erasure(rest)]),
+            is_sound(&state(6), &[erasure(first), erasure(rest)]),
             "{at}"
         );
     }
@@ -152,14 +162,16 @@ fn a_decision_or_an_anchor_that_is_erased_in_part_is_not_sound() {
     for left in [0, 1, 3, 4] {
         let mut events = all();
         events.remove(left);
-        assert!(!is_sound(&state(5), &[erasure(&events)]), "{left}");
+        assert!(!is_sound(&state(6), &[erasure(&events)]), "{left}");
     }
-    let mut events = all();
-    events.remove(2);
-    assert!(
-        is_sound(&state(5), &[erasure(&events)]),
-        "evidence stands alone"
-    );
+    // Evidence and kinds stand alone.
+    for left in [2, 5] {
+        let mut events = all();
+        events.remove(left);
+        assert!(is_sound(&state(6), &[erasure(&events)]), "{left}");
+        let alone = &all()[left..=left];
+        assert!(is_sound(&state(6), &[erasure(alone)]), "{left}");
+    }
 }
 
 #[test]
@@ -172,14 +184,23 @@ fn what_applies_or_is_listed_is_not_erased() {
 
 #[test]
 fn an_event_is_erased_as_what_it_saved_and_once() {
-    let [_, _, evidence, added, dropped] = bodies();
-    for (seq, body) in [(4, evidence.clone()), (3, added), (4, dropped)] {
-        assert!(event_applies(&state(5), &erasure(&[(seq, body)])).is_err());
+    let [_, _, evidence, added, dropped, kind] = bodies();
+    for (seq, body) in [
+        (4, evidence.clone()),
+        (3, added),
+        (4, dropped),
+        (5, kind.clone()),
+        (6, declared("BREAKS", Reach::Both)),
+        (6, declared("CAUSES", Reach::Neither)),
+    ] {
+        assert!(event_applies(&state(6), &erasure(&[(seq, body)])).is_err());
     }
     let third = version(3, Act::Changed);
-    assert!(event_applies(&state(5), &erasure(&[(2, third)])).is_err());
-    let once = erasure(&[(3, evidence)]);
-    assert!(!is_sound(&state(5), &[once.clone(), once]));
+    assert!(event_applies(&state(6), &erasure(&[(2, third)])).is_err());
+    for one in [(3, evidence), (6, kind)] {
+        let once = erasure(&[one]);
+        assert!(!is_sound(&state(6), &[once.clone(), once]));
+    }
     let denied = Body::Denied {
         rule: "r".into(),
         kind: PrincipalKind::Agent,
@@ -195,7 +216,7 @@ fn an_event_is_erased_as_what_it_saved_and_once() {
 
 #[test]
 fn what_was_erased_takes_no_version_that_says_something() {
-    let mut state = state(5);
+    let mut state = state(6);
     apply(&mut state, &erasure(&all()));
     let restored = version(3, Act::Restored { from: 1 });
     assert!(event_applies(&state, &restored).is_err());
@@ -206,6 +227,11 @@ fn what_was_erased_takes_no_version_that_says_something() {
         event_applies(&state, &evidence()).is_err(),
         "it was saved before"
     );
+    let again = declared("CAUSES", Reach::Both);
+    assert!(
+        event_applies(&state, &again).is_err(),
+        "it was declared before"
+    );
 }
 
 #[test]
@@ -213,6 +239,8 @@ fn what_is_left_of_events_applies_in_their_place_all_or_none_of_it() {
     let rests = bodies().map(|body| rest_of(&body, |hash, _, _| hash).unwrap());
     let mut bare = state(0);
     rests.iter().for_each(|rest| apply(&mut bare, rest));
+    let whole = erasure(&all());
+    assert!(is_sound(&bare, &[whole]), "it is left, and then erased");
     assert!(
         event_applies(&state(1), &rests[1]).is_err(),
         "one version says something"

@@ -1,9 +1,13 @@
 //! Commits for the tests of what stands and of what was told, and which points come into question.
 
+use sillok_core::chain::{Origin, Tip, seal};
 use sillok_core::decision::{Act, DeclaredKind, Domain, Node, Rank, Relation};
 use sillok_core::entry::Claim;
+use sillok_core::erasure::{ContentErased, Erased};
+use sillok_core::id::Epoch;
 use sillok_core::principal::{PrincipalId, PrincipalKind};
 use sillok_core::staging::Content;
+use sillok_core::state::Stamped;
 
 use super::super::declaring::meaning;
 use super::*;
@@ -165,6 +169,65 @@ fn a_name_that_is_declared_twice_on_its_way_is_found() {
     assert!(!again(&[inside, beside, above]));
     assert!(again(&[above, inside]));
     assert!(again(&[inside, beside, inside]));
+}
+
+/// The header of an event of the keeper.
+fn header(seq: u64, body: &Body) -> Header {
+    let scope = Scope::parse("org/a").unwrap();
+    let origin = Origin {
+        actor: keeper(),
+        command: CommandId::from_parts(Timestamp::EPOCH, [1; 10]),
+        epoch: Epoch(1),
+    };
+    let mut tip = Tip::genesis(&scope);
+    tip.seq = Seq::new(seq - 1);
+    let event = seal(&mut tip, body, &origin, Timestamp::EPOCH, [0; 16]);
+    event.decode_header().unwrap()
+}
+
+fn body(meaning: &str) -> Body {
+    Body::RelationDeclared {
+        name: "CAUSES".parse().unwrap(),
+        reach: Reach::Both,
+        meaning: meaning.into(),
+    }
+}
+
+#[test]
+fn a_kind_whose_meaning_was_erased_is_known_by_its_name_and_evidence_that_was_erased_is_not() {
+    let scope = Scope::parse("org/a").unwrap();
+    let at = ScopeKey::of(&scope);
+    let KeptSaid::Evidence(saved) = evidence(1, "one") else {
+        panic!("evidence says something else");
+    };
+    let saved = Body::EvidenceSaved(Box::new(saved));
+    let erased = |seq: u64, rest: &Body| Erased {
+        at: Stamped {
+            seq: Seq::new(seq),
+            time: Timestamp::EPOCH,
+            actor: keeper(),
+        },
+        rest: rest.clone(),
+    };
+    let order = Body::ContentErased(Box::new(ContentErased {
+        events: vec![erased(1, &body("")), erased(2, &saved)],
+        entries: Vec::new(),
+        reason: "r".into(),
+    }));
+    let mut reading = Reading::default();
+    reading.event(at, &scope, header(1, &body("m")), None);
+    reading.event(at, &scope, header(2, &saved), None);
+    assert!(reading.kept.is_empty());
+    reading.event(at, &scope, header(3, &order), Some(order));
+    let (place, (kept, _)) = reading.kept.pop_first().unwrap();
+    assert_eq!((place.1, kept.seq), (Seq::new(1), Seq::new(1)));
+    let KeptSaid::Declared { name, meaning, .. } = kept.said else {
+        panic!("{kept:?}");
+    };
+    assert_eq!((name.as_str(), meaning.as_str()), ("CAUSES", ""));
+    assert!(reading.kept.is_empty(), "of evidence nothing is known");
+    reading.event(at, &scope, header(4, &body("m")), Some(body("m")));
+    assert_eq!(reading.kept.len(), 1, "what was not erased says itself");
 }
 
 #[test]

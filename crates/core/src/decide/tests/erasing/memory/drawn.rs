@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::kinds::declared;
 use super::*;
 
 #[derive(Clone, Debug)]
@@ -13,8 +14,9 @@ enum Step {
     Evidence(bool),
     Anchor(usize, usize),
     Drop(usize),
-    /// Erases one of each kind that is picked.
-    Erase([Option<usize>; 3]),
+    Declare,
+    /// Erases one of each sort that is picked.
+    Erase([Option<usize>; 4]),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -27,7 +29,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => any::<bool>().prop_map(Step::Evidence),
         3 => (pick(), pick()).prop_map(|(at, to)| Step::Anchor(at, to)),
         3 => pick().prop_map(Step::Drop),
-        3 => proptest::array::uniform3(proptest::option::of(pick())).prop_map(Step::Erase),
+        2 => Just(Step::Declare),
+        3 => proptest::array::uniform4(proptest::option::of(pick())).prop_map(Step::Erase),
     ];
     proptest::collection::vec(step, 1..40)
 }
@@ -71,6 +74,7 @@ struct Model {
     decisions: Vec<Made<DecisionId>>,
     evidence: Vec<Made<EvidenceId>>,
     anchors: Vec<Made<AnchorId>>,
+    kinds: Vec<Made<RelationName>>,
     words: u32,
 }
 
@@ -113,11 +117,18 @@ impl Model {
         }
     }
 
+    fn declare(&mut self, world: &mut World) {
+        let word = self.word();
+        let name = declared(world, &format!("KIND_{}", self.words), &word);
+        self.kinds.push(made(name, word));
+    }
+
     /// Erases what is named: all of it, unless one of it holds.
-    fn erase(&mut self, world: &mut World, [root, original, hint]: [Option<usize>; 3]) {
+    fn erase(&mut self, world: &mut World, [root, original, hint, kind]: [Option<usize>; 4]) {
         let roots = picked(&self.decisions, root);
         let originals = picked(&self.evidence, original);
         let hints = picked(&self.anchors, hint);
+        let kinds = picked(&self.kinds, kind);
         let heads = roots
             .iter()
             .map(|one| world.state.decision(one.id).unwrap());
@@ -129,12 +140,14 @@ impl Model {
             .zip(heads)
             .map(|(one, head)| (one.gone, head.version)))
         .chain(originals.iter().map(|one| (one.gone, 1)))
-        .chain(hints.iter().map(|one| (one.gone, 2)));
+        .chain(hints.iter().map(|one| (one.gone, 2)))
+        .chain(kinds.iter().map(|one| (one.gone, 1)));
         let (known, new): (Vec<_>, Vec<_>) = going.partition(|(gone, _)| *gone);
-        let command = order(
+        let command = order_with(
             &roots.iter().map(|one| one.id).collect::<Vec<_>>(),
             &originals.iter().map(|one| one.id).collect::<Vec<_>>(),
             &hints.iter().map(|one| one.id).collect::<Vec<_>>(),
+            &kinds.iter().map(|one| one.id).collect::<Vec<_>>(),
         );
         let given = world.give(Human, command);
         if known.is_empty() && new.is_empty() {
@@ -152,6 +165,7 @@ impl Model {
         mark(&mut self.decisions, &roots);
         mark(&mut self.evidence, &originals);
         mark(&mut self.anchors, &hints);
+        mark(&mut self.kinds, &kinds);
     }
 
     /// Each word is there as long as what says it was not erased.
@@ -159,7 +173,8 @@ impl Model {
         let decisions = self.decisions.iter().map(|one| (&one.word, one.gone));
         let evidence = self.evidence.iter().map(|one| (&one.word, one.gone));
         let anchors = self.anchors.iter().map(|one| (&one.word, one.gone));
-        for (word, gone) in decisions.chain(evidence).chain(anchors) {
+        let kinds = self.kinds.iter().map(|one| (&one.word, one.gone));
+        for (word, gone) in decisions.chain(evidence).chain(anchors).chain(kinds) {
             assert_eq!(holds(world, word.as_bytes()), !gone, "{word}");
         }
     }
@@ -195,6 +210,7 @@ proptest! {
                     let Some(one) = pick(&model.anchors, at).cloned() else { continue };
                     drop(world.give(Human, drop_of(one.id, &one.word)));
                 }
+                Step::Declare => model.declare(&mut world),
                 Step::Erase(named) => model.erase(&mut world, named),
             }
         }
