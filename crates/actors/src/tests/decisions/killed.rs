@@ -292,7 +292,7 @@ fn saving_evidence_that_is_killed_at_any_call_leaves_the_old_state_or_the_new_on
 
 #[test]
 fn saving_evidence_whose_chunks_take_two_commits_that_is_killed_at_any_call_leaves_no_half_of_it() {
-    // 33 chunks: one transaction writes 2 MiB of them, and 32 are as much.
+    // 33 chunks are more than the 2 MiB that one transaction writes.
     let lines = 120_000;
     let line = "one of many lines\n".len();
     assert_eq!((lines * line).div_ceil(CHUNK_BYTES), 33);
