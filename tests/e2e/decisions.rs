@@ -3,6 +3,7 @@
 
 mod contention;
 mod kinds;
+mod proposals;
 mod reaching;
 
 use serde_json::{Value, json};

@@ -351,7 +351,6 @@ mod tests {
             "sillok policy set x --title t --scope org/a --expected 1",
             "sillok brief --at nowhere",
             "sillok evidence text x --scope org/a",
-            "sillok anchor add h --scope org/a",
             "sillok anchor search --scope org/a",
             "sillok anchor search x --scope org/a --domain Large",
             "sillok anchor search x --scope org/a --limit few",

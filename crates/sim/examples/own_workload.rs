@@ -7,9 +7,13 @@
 //! ```sh
 //! cargo run --locked -p sillok-sim --example own_workload
 //! ```
+//!
+//! The plan of a world that fails is written to the directory that `-- --out DIR` names; otherwise to one for temporary
+//! files.
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use sillok_core::command::Command;
@@ -131,6 +135,13 @@ pub(crate) fn run(diary: Diary, seeds: u64) -> Report {
     batch::run(&Worlds::Seeds(0, seeds), &suite, 1, || true, |_, _| ())
 }
 
+/// Where the plan of a world that fails is written: behind `--out`, as with `sillok-sim run`.
+fn out(mut words: impl Iterator<Item = String>) -> PathBuf {
+    let is_named = words.any(|word| word == "--out");
+    let named = words.next().filter(|_| is_named);
+    named.map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     quiet_planted_panics();
     let report = run(Diary { is_careless: false }, 10);
@@ -138,8 +149,12 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         None => Ok(()),
         Some(failure) => {
             // The saved plan holds the diary's operations like all others.
-            std::fs::write("diary.json", failure.replay.write())?;
-            Err(format!("seed {}: {}", failure.seed, failure.what).into())
+            let folder = out(std::env::args());
+            std::fs::create_dir_all(&folder)?;
+            let file = folder.join(format!("sillok-sim-diary-{}.json", failure.seed));
+            std::fs::write(&file, failure.replay.write())?;
+            let (seed, what, file) = (failure.seed, &failure.what, file.display());
+            Err(format!("seed {seed}: {what}\n  {file}").into())
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The commands about evidence and anchors: their JSON, how they read, and what they exit with.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;
 
 use super::commands::{Tour, text};
-use crate::harness::{ORG, PROJECT, WORKTREE, World};
+use crate::harness::{ORG, PROJECT, Ran, WORKTREE, World};
 
 /// Nothing has this id.
 const NOBODY: &str = "01900000-0000-7000-8000-000000000000";
@@ -131,6 +131,98 @@ async fn evidence_is_taken_from_standard_input_and_an_anchor_is_followed_to_it()
     assert_eq!(refused.json_with(2).to_string(), brief.json().to_string());
     assert_eq!(refused.stdout.lines().count(), 1, "{refused:#?}");
     assert!(!refused.stderr.is_empty(), "{refused:#?}");
+}
+
+/// Evidence of the project, as anchors name it.
+fn kept(world: &World) -> String {
+    let save = "evidence save text --json --title run --scope";
+    let saved = world.invocation(save).arg(PROJECT).run().json();
+    format!("evidence:{PROJECT}#{}", text(&saved["id"]))
+}
+
+/// Adds anchors to the project that are lines of standard input.
+fn add_lines(world: &World, flags: &str, lines: &[String]) -> Ran {
+    let add = format!("anchor add - --scope {PROJECT} {flags}");
+    world.invocation(&add).stdin(lines.join("\n")).run()
+}
+
+/// The anchors of the project that are listed.
+fn listed(world: &World) -> Vec<Value> {
+    let list = format!("anchor list --json --scope {PROJECT}");
+    let listed = world.sillok(&list).json();
+    listed["items"].as_array().cloned().expect("it is a list")
+}
+
+#[tokio::test]
+async fn a_wrong_line_of_standard_input_is_named_and_no_anchor_is_added() {
+    let world = World::start().await;
+    let node = kept(&world);
+    let right = format!(r#"{{"hint": "Right", "to": ["{node}"]}}"#);
+    let line = |to: &str| format!(r#"{{"hint": "Wrong", "to": [{to}]}}"#);
+    for (wrong, status, why) in [
+        (
+            line("").replace('}', ""),
+            2,
+            "line 2 of standard input: EOF",
+        ),
+        (line(r#""nowhere""#), 2, "line 2 of standard input: node 1"),
+        // What the server refuses: it counts anchors as these lines are.
+        (line(""), 2, "anchor 2 points to something"),
+        (line(r#""file:a.rs""#), 2, "node 1 of anchor 2 is a place"),
+        (line(&format!("\"{NOBODY}\"")), 1, NOBODY),
+    ] {
+        let lines = [right.clone(), wrong, right.clone()];
+        let ran = add_lines(&world, "", &lines);
+        ran.ended(status);
+        assert!(ran.stdout.is_empty(), "{ran:#?}");
+        assert!(ran.stderr.contains(why), "{why}: {ran:#?}");
+    }
+    let many = vec![right; 65];
+    for (flags, count, why) in [
+        ("", 0, "has no line"),
+        ("", 65, "line 65 of standard input: 64 anchors"),
+        ("--to file:a.rs", 1, "and not in --to"),
+    ] {
+        let ran = add_lines(&world, flags, &many[..count]);
+        ran.ended(2);
+        assert!(ran.stderr.contains(why), "{why}: {ran:#?}");
+    }
+    assert!(listed(&world).is_empty(), "none was added");
+    let ran = add_lines(&world, "", &many[..64]);
+    ran.ended(0);
+    assert_eq!(ran.stdout.lines().count(), 64);
+    assert_eq!(listed(&world).len(), 64);
+}
+
+#[tokio::test]
+async fn anchors_of_standard_input_are_added_in_order_by_one_command() {
+    let world = World::start().await;
+    let node = kept(&world);
+    let save = "decision save text --json --title once --scope";
+    let saved = world.invocation(save).arg(PROJECT).run().json();
+    let root = text(&saved["root"]);
+    let lines = [
+        format!(r#"{{"hint": "First", "to": ["{node}"]}}"#),
+        format!(r#"{{"hint": "Second", "domain": "ui", "to": ["{node}", "{root}"]}}"#),
+    ];
+    let ran = add_lines(&world, "--domain pricing", &lines);
+    ran.ended(0);
+    let list = format!("events --json --scope {PROJECT} --kind ANCHOR_ADDED");
+    let events = world.sillok(&list).json_lines();
+    let [first, second] = events.as_slice() else {
+        panic!("{events:#?}")
+    };
+    assert_eq!(first["command"], second["command"]);
+    let added = |event: &Value| {
+        let field = |name: &str| text(&event["body"][name]);
+        [field("anchor"), field("hint"), field("domain")]
+    };
+    let ids: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(added(first), [ids[0], "First", "pricing"]);
+    assert_eq!(added(second), [ids[1], "Second", "ui"]);
+    let to = json!([node, format!("decision:{PROJECT}#{root}")]);
+    assert_eq!(second["body"]["to"], to);
+    assert_eq!(listed(&world).len(), 2);
 }
 
 #[tokio::test]

@@ -17,6 +17,8 @@ const CLUSTER_TOUR: &str = "A cluster on one machine\n";
 const DECISIONS_TOUR: &str = "Decisions\n";
 /// The heading of the section that has the tour of evidence and anchors.
 const EVIDENCE_TOUR: &str = "Evidence and anchors\n";
+/// The heading of the section that has the tour of what is kept of a conversation.
+const COMPACTED_TOUR: &str = "When a conversation is compacted\n";
 
 /// The lines of the blocks of a document that are marked as shell.
 fn shell_lines(document: &str) -> Vec<String> {
@@ -206,6 +208,32 @@ fn every_line_of_the_tour_of_evidence_and_anchors_runs() {
     assert!(!brief.contains(original), "it only points: {brief}");
     let part = said_by(&said, "sillok evidence text").unwrap_or_default();
     assert!(!part.contains("1000"), "it is a part alone: {part}");
+}
+
+#[test]
+fn every_line_of_the_tour_of_a_conversation_that_is_compacted_runs() {
+    let lines = shell_lines_below("docs/guide.md", COMPACTED_TOUR);
+    let said = run(&lines, &binary::path());
+    check_that_each_ran(&lines, 3, &said);
+    let original = "A cart of three lines shows it.";
+    for (command, words) in [
+        ("sillok brief", "7 anchor"),
+        ("sillok brief", "Why carts are rounded once"),
+        ("sillok brief", "→ normal: Round once"),
+        ("sillok anchor follow", "Only the total is rounded"),
+        ("sillok anchor follow", original),
+        ("sillok anchor search", original),
+        ("sillok evidence text", original),
+        ("sillok anchor list", "The whole conversation"),
+        ("sillok audit verify", "no difference"),
+    ] {
+        let told = said_by(&said, command).unwrap_or_default();
+        assert!(told.contains(words), "{words}: {told}\n{said}");
+    }
+    let brief = said_by(&said, "sillok brief").unwrap_or_default();
+    assert!(!brief.contains(original), "it only points: {brief}");
+    let refused = "line 1 of standard input: missing field `to`";
+    assert!(said.contains(refused), "{said}");
 }
 
 /// Checks that every line ran that begins with the binary's name, by its first words.

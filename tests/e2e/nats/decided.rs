@@ -1,7 +1,7 @@
 //! What is decided, kept and pointed to, as a stream tells of it.
 
 use super::*;
-use crate::harness::{WORKTREE, phrase};
+use crate::harness::{PROJECT, WORKTREE, phrase};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_decided_kept_and_pointed_to_is_heard_and_what_was_refused_is_not() {
@@ -34,6 +34,9 @@ async fn what_is_decided_kept_and_pointed_to_is_heard_and_what_was_refused_is_no
         .post("/v1/decisions/deactivate", &withdrawn)
         .await
         .ok();
+    let again = json!({ "scope": WORKTREE, "root": saved["root"], "expected_version": 3,
+        "version": 1, "reason": phrase() });
+    admin.post("/v1/decisions/restore", &again).await.ok();
 
     let events = admin.all("/v1/events", WORKTREE).await;
     let kinds: Vec<&str> = events
@@ -47,8 +50,15 @@ async fn what_is_decided_kept_and_pointed_to_is_heard_and_what_was_refused_is_no
         "ANCHOR_ADDED",
         "ANCHOR_DROPPED",
         "DECISION_SAVED",
+        "DECISION_SAVED",
     ];
     assert_eq!(kinds, each);
+    let acts: Vec<&str> = events
+        .iter()
+        .filter_map(|event| event["body"]["act"].as_str())
+        .collect();
+    assert_eq!(acts, ["begun", "changed", "withdrawn", "restored"]);
+    assert_eq!(events[6]["body"]["restored_from"], 1);
     let stored: BTreeSet<u64> = events
         .iter()
         .filter_map(|event| event["seq"].as_u64())
@@ -64,4 +74,35 @@ async fn what_is_decided_kept_and_pointed_to_is_heard_and_what_was_refused_is_no
     let heard = bed.listener.of(WORKTREE, Some(Channel::Events));
     assert_eq!(heard, stored, "each once");
     assert!(bed.listener.of(WORKTREE, Some(Channel::Log)).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_declared_kind_is_heard_where_it_was_declared_and_one_declared_twice_once() {
+    let mut bed = Bed::new().await;
+    let admin = bed.world.admin();
+    let route = "/v1/decisions/kinds";
+    let kind =
+        json!({ "scope": PROJECT, "name": "EXPLAINS", "reach": "backward", "meaning": phrase() });
+    admin.post(route, &kind).await.ok();
+    drop(admin.post(route, &kind).await.refused(409, "conflict"));
+    let events = admin.all("/v1/events", PROJECT).await;
+    let kinds: Vec<&str> = events
+        .iter()
+        .filter_map(|event| event["kind"].as_str())
+        .collect();
+    assert_eq!(kinds, ["RELATION_DECLARED"]);
+    let body = &events[0]["body"];
+    assert_eq!(
+        (&body["name"], &body["reach"], &body["meaning"]),
+        (&kind["name"], &kind["reach"], &kind["meaning"])
+    );
+    let seq = events[0]["seq"].as_u64().expect("it has a number");
+    bed.listener.hears(PROJECT, seq).await;
+    // A later word: what was refused would have come before it.
+    let said = json!({ "scope": PROJECT, "title": phrase(), "content": phrase() });
+    admin.post("/v1/decisions", &said).await.ok();
+    bed.listener.hears(PROJECT, seq + 1).await;
+    let heard = bed.listener.of(PROJECT, Some(Channel::Events));
+    assert_eq!(heard, [seq, seq + 1].into(), "each once");
+    assert!(bed.listener.of(PROJECT, Some(Channel::Log)).is_empty());
 }

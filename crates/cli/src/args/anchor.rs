@@ -11,7 +11,7 @@ use super::{Paging, Within};
 /// `anchor`
 #[derive(Debug, Subcommand)]
 pub enum AnchorCommand {
-    /// Add an anchor: a hint where to go on reading, which stands last in briefs
+    /// Add an anchor, or several at once: a hint where to go on reading, which stands last in briefs
     Add(AnchorAdd),
     /// List the anchors of a scope
     List(AnchorList),
@@ -28,16 +28,18 @@ pub enum AnchorCommand {
 /// `anchor add`
 #[derive(Debug, Args)]
 pub struct AnchorAdd {
-    /// What is found there, in a line
+    /// What is found there, in a line; - reads anchors from standard input, each a line such as
+    /// {"hint": "…", "domain": "…", "to": ["NODE", …]}, and adds all of them or none
     pub hint: String,
     /// Where
     #[arg(long, env = "SILLOK_SCOPE", value_name = "SCOPE")]
     pub scope: Scope,
-    /// What it is about: global (everything), or a name such as runtime or ui
+    /// What it is about: global (everything), or a name such as runtime or ui. Of standard input: those whose lines name none
     #[arg(long, default_value = "global", value_name = "DOMAIN")]
     pub domain: Domain,
-    /// What it leads to: DECISION, decision:SCOPE#DECISION or evidence:SCOPE#EVIDENCE. May be repeated
-    #[arg(long = "to", required = true, value_name = "NODE")]
+    /// What it leads to, unless it is read from standard input: DECISION, decision:SCOPE#DECISION or
+    /// evidence:SCOPE#EVIDENCE. May be repeated
+    #[arg(long = "to", value_name = "NODE")]
     pub to: Vec<Place>,
 }
 

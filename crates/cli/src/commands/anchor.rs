@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::output::{Style, harmless, one_line, table, time};
 use crate::session::Session;
 
+pub mod lines;
 pub mod search;
 
 /// Characters of a hint or a title on one line.
@@ -62,17 +63,9 @@ fn named(session: &Session, args: &AnchorNamed) -> Result<AnchorQuery, Failure> 
 }
 
 async fn add(session: &Session, args: AnchorAdd) -> Result<(), Failure> {
-    let to = args.to.iter();
-    let anchor = NewAnchor {
-        hint: args.hint,
-        domain: Some(args.domain.to_string()),
-        to: to
-            .map(|place| place.within(&args.scope).to_string())
-            .collect(),
-    };
     let body = AddAnchors {
         scope: args.scope.to_string(),
-        anchors: vec![anchor],
+        anchors: given(args)?,
     };
     let added = session.client.add_anchors(&body).await?;
     session.output.show(&added, |style| {
@@ -80,6 +73,28 @@ async fn add(session: &Session, args: AnchorAdd) -> Result<(), Failure> {
         let lines: Vec<String> = ids.map(|id| style.name(&id.to_string())).collect();
         lines.join("\n")
     })
+}
+
+/// The anchors that a command line adds: the one that it says, or those of standard input.
+fn given(args: AnchorAdd) -> Result<Vec<NewAnchor>, Failure> {
+    let usage = |why: &str| Err(Failure::Usage(why.to_owned()));
+    let is_read = args.hint == "-";
+    match (is_read, args.to.is_empty()) {
+        (true, true) => lines::read(std::io::stdin().lock(), &args.scope, &args.domain),
+        (true, false) => {
+            usage("what an anchor of standard input leads to stands in its line, and not in --to")
+        }
+        (false, true) => usage("an anchor leads to something: --to NODE is missing"),
+        (false, false) => {
+            let to = args.to.iter();
+            let to = to.map(|place| place.within(&args.scope).to_string());
+            Ok(vec![NewAnchor {
+                domain: Some(args.domain.to_string()),
+                to: to.collect(),
+                hint: args.hint,
+            }])
+        }
+    }
 }
 
 async fn drop_one(session: &Session, args: AnchorDrop) -> Result<(), Failure> {

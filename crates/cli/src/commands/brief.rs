@@ -106,13 +106,31 @@ fn describe(style: Style, brief: &Brief) -> String {
             }
         });
     }
-    if !brief.cut.is_empty() || brief.impact_cut.is_some() {
+    let silent = without_domain(brief);
+    if !brief.cut.is_empty() || brief.impact_cut.is_some() || silent.is_some() {
         lines.push(String::new());
     }
     let by_limits = diagram::cut_off(brief.impact_cut.as_ref());
     lines.extend(by_limits.map(|text| style.bad(&format!("structural: {text}"))));
     lines.extend(brief.cut.iter().map(|cut| style.bad(&cut_off(cut))));
+    lines.extend(silent.map(|text| style.dim(&text)));
     lines.join("\n")
+}
+
+/// That nothing in a brief is of the domain that was asked for, where nothing of it can have been cut off. Every domain is
+/// known, so one that is misspelt shows by that alone.
+fn without_domain(brief: &Brief) -> Option<String> {
+    let domain = &brief.domain;
+    let is_of_domain = |item: &BriefItem| match item {
+        BriefItem::Decision(decision) => decision.domain == *domain,
+        BriefItem::Anchor(anchor) => anchor.domain == *domain,
+        BriefItem::Structural { .. } => false,
+    };
+    let is_apart = |cut: &LayerCut| matches!(cut.layer, Layer::Structural | Layer::Anchor);
+    let is_all_there = brief.cut.iter().all(is_apart);
+    let is_silent = is_all_there && !brief.items.iter().any(is_of_domain);
+    (is_silent && !domain.is_global())
+        .then(|| format!("no decision of the domain {domain} holds here"))
 }
 
 /// The layer that an item stands in.
@@ -322,15 +340,15 @@ decision:org/a/project/b#01010101-0101-0101-0101-010101010101  lock
         let expected = "
    its text is not in this brief: sillok decision show \
 01010101-0101-0101-0101-010101010101 --scope org/a/project/b";
-        assert!(said.ends_with(expected), "{said}");
+        assert!(said.contains(expected), "{said}");
         let said = describe(PLAIN, &brief(vec![structural()]));
         assert!(!said.contains("not in this brief"), "{said}");
     }
 
-    #[test]
-    fn an_anchor_stands_last_and_says_where_it_leads() {
+    /// An anchor to evidence, about the same as the brief.
+    fn anchor() -> BriefItem {
         let id = EvidenceId::from_bytes([2; 16]);
-        let anchor = BriefItem::Anchor(Box::new(BriefAnchor {
+        BriefItem::Anchor(Box::new(BriefAnchor {
             layer: Layer::Anchor,
             scope: scope(),
             id: AnchorId::from_bytes([1; 16]),
@@ -348,14 +366,64 @@ decision:org/a/project/b#01010101-0101-0101-0101-010101010101  lock
                 id: "a".to_owned(),
             },
             at: Timestamp::from_ms(1),
-        }));
-        let said = describe(PLAIN, &brief(vec![structural(), anchor]));
+        }))
+    }
+
+    #[test]
+    fn an_anchor_stands_last_and_says_where_it_leads() {
+        let said = describe(PLAIN, &brief(vec![structural(), anchor()]));
         let expected = "
 7 anchor
 01010101-0101-0101-0101-010101010101  about ui in org/a/project/b
    How carts were measured
    → The run  evidence:org/a/project/b#02020202-0202-0202-0202-020202020202";
         assert!(said.ends_with(expected), "{said}");
+    }
+
+    #[test]
+    fn a_domain_that_nothing_is_of_is_told_unless_something_of_it_may_be_cut_off() {
+        let told = "\n\nno decision of the domain ui holds here";
+        let of = |domain: &str, item: BriefItem| match item {
+            BriefItem::Decision(mut decision) => {
+                decision.domain = domain.parse().unwrap();
+                BriefItem::Decision(decision)
+            }
+            BriefItem::Structural { .. } | BriefItem::Anchor(_) => panic!("it is no decision"),
+        };
+        let lock = || decision(1, Layer::Lock, ("One cart", "One owner."));
+        let global = brief(vec![structural(), of("global", lock())]);
+        let said = describe(PLAIN, &global);
+        assert!(said.ends_with(told), "{said}");
+        for heard in [lock(), anchor()] {
+            let said = describe(PLAIN, &brief(vec![of("global", lock()), heard]));
+            assert!(!said.contains("no decision"), "{said}");
+        }
+        let everything = Brief {
+            domain: "global".parse().unwrap(),
+            ..global.clone()
+        };
+        let said = describe(PLAIN, &everything);
+        assert!(!said.contains("no decision"), "{said}");
+        for (layer, is_told) in [
+            (Layer::Structural, true),
+            (Layer::GlobalAxis, false),
+            (Layer::DomainAxis, false),
+            (Layer::Lock, false),
+            (Layer::Normal, false),
+            (Layer::Anchor, true),
+        ] {
+            let cut = LayerCut {
+                layer,
+                items: 1,
+                more: false,
+            };
+            let cut = Brief {
+                cut: vec![cut],
+                ..global.clone()
+            };
+            let said = describe(PLAIN, &cut);
+            assert_eq!(said.contains("no decision"), is_told, "{layer}: {said}");
+        }
     }
 
     /// The lines of a decision that declares this, which stands in its marked text as well.

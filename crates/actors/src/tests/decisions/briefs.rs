@@ -2,9 +2,10 @@
 
 use sillok_core::ErrorCode;
 use sillok_core::brief::{Brief, BriefBudget, BriefItem, Layer};
-use sillok_core::decision::{Rank, RelationKind};
+use sillok_core::decision::{NewDecision, Phase, Rank, RelationKind};
 use sillok_core::limits::BRIEF_COUNTED_MAX;
 use sillok_core::ports::Lost;
+use sillok_core::time::Timestamp;
 use sillok_store::keys::Family;
 use sillok_store::{Store, Txn};
 
@@ -100,6 +101,72 @@ async fn what_holds_is_loaded_by_rank_domain_and_scope_whenever_it_was_said() {
     let expected: Vec<&str> = expected.into_iter().filter(is_global).collect();
     assert_eq!(everything, expected);
     assert_eq!(stage.titles(ORG).await[..2], ["policy org", "axis org"]);
+}
+
+/// Whether a brief has a decision that names a phase.
+fn names_a_phase(brief: &Brief) -> bool {
+    brief.items.iter().any(|item| match item {
+        BriefItem::Decision { version, .. } => {
+            let text = version.text.as_ref();
+            text.is_some_and(|text| text.phase.is_some())
+        }
+        BriefItem::Structural { .. } | BriefItem::Anchor { .. } => false,
+    })
+}
+
+/// A brief without the phases in it, which count as bytes, and without times.
+fn without_phases(mut brief: Brief) -> Brief {
+    brief.bytes = 0;
+    for item in &mut brief.items {
+        if let BriefItem::Decision { version, .. } = item {
+            version.at = Timestamp::EPOCH;
+            version.text.as_mut().unwrap().phase = None;
+        }
+        brief.bytes += item.bytes() as u64;
+    }
+    brief
+}
+
+#[tokio::test]
+async fn a_phase_neither_filters_a_decision_nor_moves_it() {
+    let mut told: Vec<Vec<Brief>> = Vec::new();
+    // Two phases are called as domains are.
+    let named = [Some("design"), Some("ui"), Some("global"), None];
+    for phases in [[None; 4], named] {
+        let mut stage = Stage::set().await;
+        for number in 0..48 {
+            let rank = Rank::ALL[number % 4];
+            let domain = match rank {
+                Rank::Policy => "global",
+                Rank::Axis | Rank::Lock | Rank::Normal => {
+                    ["global", "ui", "runtime"][number / 4 % 3]
+                }
+            };
+            let text = of_domain(domain, says(rank, &format!("number {number}")));
+            let text = relates(RelationKind::AppliesTo, file("src/api.rs"), text);
+            let phase: Option<Phase> = phases[number / 12].map(|name| name.parse().unwrap());
+            stage.begin(PROJECT, NewDecision { phase, ..text }).await;
+        }
+        let mut briefs = Vec::new();
+        for (domain, items_max) in [("global", 100), ("ui", 100), ("ui", 30), ("design", 100)] {
+            let query = BriefQuery {
+                at: vec![file("src/api.rs")],
+                budget: BriefBudget {
+                    items_max,
+                    ..BriefBudget::default()
+                },
+                ..about(domain)
+            };
+            briefs.push(stage.brief(TASK, query).await);
+        }
+        told.push(briefs);
+    }
+    let with = told.pop().unwrap();
+    let without = told.pop().unwrap();
+    assert!(with.iter().all(names_a_phase));
+    assert!(!without.iter().any(names_a_phase));
+    let bare = |briefs: Vec<Brief>| briefs.into_iter().map(without_phases).collect::<Vec<_>>();
+    assert_eq!(bare(with), bare(without));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 use sillok_core::command::{Answer, Command};
 use sillok_core::decision::{DeclaredKind, Rank, Reach, RelationKind};
 use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
+use sillok_core::limits::CHUNK_BYTES;
 use sillok_core::principal::PrincipalKind;
 use sillok_store::keys::{self, Family};
 use tokio::runtime::{Builder, Runtime};
@@ -263,18 +264,13 @@ fn go_on(ended: &Ended) -> Shape {
 }
 
 fn kill_at_each_call(deed: Deed) {
-    kill_at_every(deed, 1);
-}
-
-/// Ends a process at every so many calls.
-fn kill_at_every(deed: Deed, step: usize) {
     let whole = end_at(deed, CALLS_MAX, false);
     assert!(whole.answer.is_some(), "{deed:?} takes too many calls");
     let (old, new) = (whole.before, whole.after);
     assert!(old != new);
     for reaches in [false, true] {
         let (mut kept, mut made) = (0, 0);
-        for call in (0..CALLS_MAX).step_by(step) {
+        for call in 0..CALLS_MAX {
             let ended = end_at(deed, call, reaches);
             assert!(ended.before == old, "{deed:?} begins as it did");
             let is_old = ended.after == old;
@@ -312,8 +308,12 @@ fn saving_evidence_that_is_killed_at_any_call_leaves_the_old_state_or_the_new_on
 }
 
 #[test]
-fn saving_evidence_whose_chunks_take_several_commits_that_is_killed_leaves_no_half_of_it() {
-    kill_at_every(Deed::Keep(150_000), 4);
+fn saving_evidence_whose_chunks_take_two_commits_that_is_killed_at_any_call_leaves_no_half_of_it() {
+    // 33 chunks are more than the 2 MiB that one transaction writes.
+    let lines = 120_000;
+    let line = "one of many lines\n".len();
+    assert_eq!((lines * line).div_ceil(CHUNK_BYTES), 33);
+    kill_at_each_call(Deed::Keep(lines));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use proptest::prelude::*;
 use sillok_core::brief::BriefItem;
-use sillok_core::decision::{DecisionHead, Domain, Rank};
+use sillok_core::decision::{DecisionHead, Domain, NewDecision, Rank};
 use sillok_core::id::DecisionId;
 use sillok_core::limits::BRIEF_BYTES_MAX;
 use sillok_core::scope::Scope;
@@ -67,6 +67,9 @@ async fn carry_out(stage: &mut Stage, deeds: &[Deed]) {
             false => DOMAINS[deed.domain],
         };
         let text = of_domain(domain, says(rank, &format!("said by deed {number}")));
+        // Called as domains are, which decides nothing.
+        let phase = (number % 2 == 0).then(|| DOMAINS[number % 3].parse().unwrap());
+        let text = NewDecision { phase, ..text };
         let here = &mut begun[deed.place];
         let named = |which: usize| here.get(which.checked_rem(here.len())?).copied();
         let head = match deed.what {
