@@ -2,7 +2,9 @@
 //!
 //! Every key begins with the letter of its family, every value with the version of that family's
 //! format, followed by the fields in postcard and a checksum of four bytes. Both are fixed for ever
-//! by golden files: a changed form is a new format version, and the old one stays readable. Owns forms alone: must not know
+//! by golden files: a changed form is a new format version, and the old one stays readable. Of events and of answers to
+//! commands, one of each kind is fixed, and of each enum in them one of every variant (`event_bodies.txt`,
+//! `command_answers.txt`). Owns forms alone: must not know
 //! who writes a row, nor when.
 
 pub mod anchor;

@@ -43,6 +43,7 @@ use super::vector;
 pub(super) mod decisions;
 pub(super) mod declared;
 pub(super) mod evidence;
+pub(super) mod stored;
 
 /// Everything that a sample is made of.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 //! refused by name, and no byte of a stored form ever changes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -19,6 +19,7 @@ use crate::key_range::successor;
 mod decisions;
 mod declared;
 mod kept;
+mod stored;
 
 /// Compares with the golden file; with `SILLOK_GOLDEN=write` in the environment, writes a file
 /// that is missing, and still never changes one that is there.
@@ -30,12 +31,20 @@ fn assert_golden(family: Family, key: &[u8], value: &[u8]) {
     );
 }
 
-fn compare_golden(name: &str, key: &[u8], value: &[u8]) {
-    let path = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs the tests"))
+fn golden_path(name: &str) -> PathBuf {
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs the tests"))
         .join("tests/golden")
-        .join(name);
+        .join(name)
+}
+
+fn writes_golden() -> bool {
+    std::env::var_os("SILLOK_GOLDEN").is_some_and(|mode| mode == "write")
+}
+
+fn compare_golden(name: &str, key: &[u8], value: &[u8]) {
+    let path = golden_path(name);
     let now = format!("key {}\nvalue {}\n", hex::encode(key), hex::encode(value));
-    if !path.exists() && std::env::var_os("SILLOK_GOLDEN").is_some_and(|mode| mode == "write") {
+    if !path.exists() && writes_golden() {
         fs::write(&path, &now).unwrap();
     }
     let stored = fs::read_to_string(&path)
@@ -433,7 +442,14 @@ fn every_family_has_a_golden_file_and_no_other_is_left() {
         .collect();
     let name = |family: &Family| format!("{}.txt", family.as_str().replace(' ', "_"));
     let mut expected: Vec<String> = Family::ALL.iter().map(name).collect();
-    let more = ["decision_claim_2", "head_2", "related_declared", "run_2"];
+    let more = [
+        "command_answers",
+        "decision_claim_2",
+        "event_bodies",
+        "head_2",
+        "related_declared",
+        "run_2",
+    ];
     expected.extend(more.map(|name| format!("{name}.txt")));
     found.sort();
     expected.sort();

@@ -1,0 +1,167 @@
+//! Events of tasks, of tokens and of what was denied.
+
+use sillok_core::event::Body;
+use sillok_core::id::{Seq, TokenId};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::scope::ScopePrefix;
+use sillok_core::staging::{Content, LogLevel, Record, RecordKind, Trigger};
+use sillok_core::task::{Closing, TaskStatus};
+use sillok_core::time::Timestamp;
+use sillok_core::token::Token;
+use sillok_core::verification::{NewVerification, Outcome, Verification, VerificationSource};
+
+use super::{
+    Sample, actor, binding, citations, contents, metadata, only, scope_at, verification, with_each,
+};
+
+pub(super) fn bodies() -> Vec<Sample<Body>> {
+    let mut all = vec![
+        only(Body::TaskOpened {
+            title: "a title".to_owned(),
+            description: "a description".to_owned(),
+        }),
+        only(Body::StuckMarked {
+            reason: "no way on".to_owned(),
+        }),
+        only(Body::StuckCleared),
+        only(Body::TaskArchived),
+        only(Body::TokenRevoked {
+            hash: [21; 32],
+            token: TokenId::of_hash(&[22; 32]),
+        }),
+    ];
+    all.extend(records());
+    let closings = each!(Closing { Done, Failed });
+    all.extend(with_each("closing", closings, |closing| Body::TaskClosed {
+        closing,
+        reason: "why it ended".to_owned(),
+    }));
+    all.extend(verifications());
+    all.extend(tokens());
+    all.extend(with_each("kind", principals(), |kind| Body::Denied {
+        rule: "a rule".to_owned(),
+        kind,
+        command: "open_task".to_owned(),
+        unsampled: 1_023,
+    }));
+    all
+}
+
+pub(super) fn statuses() -> Vec<(&'static str, TaskStatus)> {
+    each!(TaskStatus {
+        Open,
+        Verifying,
+        Stuck,
+        Done,
+        Failed,
+        Archived
+    })
+}
+
+pub(super) fn sources() -> Vec<(&'static str, VerificationSource)> {
+    each!(VerificationSource {
+        TestsPassed,
+        TestsFailed,
+        PrMerged,
+        HumanApproved,
+        RepeatedSuccess
+    })
+}
+
+pub(super) fn prefixes() -> Vec<(&'static str, ScopePrefix)> {
+    each!(ScopePrefix {
+        All,
+        Scope(scope_at("org/gold/project/covered")),
+    })
+}
+
+fn principals() -> Vec<(&'static str, PrincipalKind)> {
+    each!(PrincipalKind {
+        Agent,
+        Orchestrator,
+        Human,
+        System
+    })
+}
+
+fn records() -> Vec<Sample<Body>> {
+    let body = |kind, content| {
+        Body::RecordAppended(Box::new(Record {
+            kind,
+            content,
+            metadata: metadata("shell"),
+            time: Timestamp::from_ms(1_700_000_000_031),
+            masked: 32,
+        }))
+    };
+    let text = || Content::Inline("what was written".to_owned());
+    let log = |level| RecordKind::Log { level };
+    let kinds = each!(RecordKind {
+        Log { level: LogLevel::Error },
+        Snapshot { trigger: Trigger::Manual },
+        MemoryEvent { event_type: "a type".to_owned() },
+    });
+    let levels = each!(LogLevel {
+        Info,
+        Warn,
+        Error,
+        Thought,
+        Tool
+    });
+    let triggers = each!(Trigger { Error, Manual });
+    let mut all = with_each("kind", kinds, |kind| body(kind, text()));
+    all.extend(with_each("level", levels, |level| body(log(level), text())));
+    all.extend(with_each("trigger", triggers, |trigger| {
+        body(RecordKind::Snapshot { trigger }, text())
+    }));
+    all.extend(with_each("content", contents(), |content| {
+        body(log(LogLevel::Tool), content)
+    }));
+    all
+}
+
+fn verifications() -> Vec<Sample<Body>> {
+    let body = |outcome, source| {
+        Body::VerificationRecorded(Box::new(Verification {
+            id: verification(41),
+            said: NewVerification {
+                outcome,
+                source,
+                run: "run 42".to_owned(),
+                citations: citations(),
+                binding: binding(),
+                error: Some("what went wrong".to_owned()),
+                approach: Some("what was tried".to_owned()),
+                target: Some(scope_at("org/gold/project/said")),
+            },
+            recorder: actor(PrincipalKind::Human, "lee"),
+            time: Timestamp::from_ms(1_700_000_000_043),
+            from: Seq::new(44),
+            through: Seq::new(450),
+            target: scope_at("org/gold/project/target"),
+        }))
+    };
+    let outcomes = each!(Outcome { Passed, Failed });
+    let mut all = with_each("outcome", outcomes, |outcome| {
+        body(outcome, VerificationSource::PrMerged)
+    });
+    all.extend(with_each("source", sources(), |source| {
+        body(Outcome::Failed, source)
+    }));
+    all
+}
+
+fn tokens() -> Vec<Sample<Body>> {
+    with_each("prefix", prefixes(), |prefix| Body::TokenMinted {
+        hash: [51; 32],
+        token: Box::new(Token {
+            id: TokenId::of_hash(&[52; 32]),
+            actor: actor(PrincipalKind::Agent, "agent-53"),
+            prefix,
+            expires: Timestamp::from_ms(1_700_000_000_054),
+            minted_by: actor(PrincipalKind::Human, "park"),
+            minted_at: Timestamp::from_ms(1_700_000_000_055),
+            revoked_at: Some(Timestamp::from_ms(1_700_000_000_056)),
+        }),
+    })
+}
