@@ -1,6 +1,7 @@
 //! The command line: exit statuses, JSON, tails, and every line of the documents' tours.
 
 mod commands;
+mod configured;
 mod deciding;
 mod judging;
 mod keeping;

@@ -9,6 +9,8 @@ use crate::decision::{DeclaredKind, Reach, RelationKind};
 use crate::id::DecisionId;
 use crate::scope::Scope;
 
+mod bounds;
+
 /// The nodes of the small graphs: so many decisions, then two files, two symbols and two pieces of evidence.
 const DECISIONS: usize = 8;
 const PLACES: usize = 4;
@@ -428,94 +430,6 @@ fn a_walk_ends_where_everything_is_related_to_everything() {
     assert_eq!(impact.cut, None);
 }
 
-/// The impact of a decision that so many others depend on, which are told of from the last to the first.
-fn of_a_hub(dependents: usize) -> Impact {
-    let mut walk = Walk::new(vec![decision(0)], ImpactLimits::default());
-    let hub = walk.next().unwrap();
-    let edges: Vec<Edge> = (1..=dependents)
-        .rev()
-        .map(|n| between_decisions(n, RelationKind::DependsOn, 0))
-        .collect();
-    for some in edges.chunks(1_000) {
-        walk.part(&hub, some);
-    }
-    walk.seen(&hub, Seen::default());
-    while let Some(node) = walk.next() {
-        walk.seen(&node, Seen::default());
-    }
-    walk.finish()
-}
-
-#[test]
-fn of_a_hub_as_many_nodes_are_told_as_the_limit_allows_and_the_rest_is_counted() {
-    for (dependents, left_out) in [(9_999, 0), (10_000, 0), (10_001, 1), (25_000, 10_000)] {
-        let impact = of_a_hub(dependents);
-        let mut expected: Vec<Node> = (1..=dependents).map(decision).collect();
-        expected.sort();
-        expected.truncate(IMPACT_NODES_MAX);
-        let told: Vec<&Node> = impact.affected.iter().map(|one| &one.node).collect();
-        assert_eq!(told, expected.iter().collect::<Vec<_>>());
-        assert_eq!(impact.cut.unwrap_or_default().nodes, left_out);
-    }
-}
-
-#[test]
-fn of_nodes_for_which_there_is_no_room_one_relation_is_read_and_not_all() {
-    const MANY: usize = 50;
-    // Of each of the nodes around the hub hundreds depend.
-    let around = (1..=MANY).map(|n| between_decisions(n, RelationKind::DependsOn, 0));
-    let behind = (1..=MANY).flat_map(|to| {
-        let beside = (1..=100).map(move |n| MANY * (n + 1) + to);
-        beside.map(move |from| between_decisions(from, RelationKind::DependsOn, to))
-    });
-    let edges: Vec<Edge> = around.chain(behind).collect();
-    for (limits, nodes, depth) in [
-        (
-            ImpactLimits {
-                nodes_max: MANY,
-                ..OPEN
-            },
-            1,
-            0,
-        ),
-        (
-            ImpactLimits {
-                depth_max: 1,
-                ..OPEN
-            },
-            0,
-            1,
-        ),
-    ] {
-        let (impact, read) = walked_sparely(vec![decision(0)], limits, &edges);
-        assert_eq!((impact.affected.len(), read), (MANY, MANY + 1));
-        assert!(impact.affected.iter().all(|one| one.title.is_some()));
-        let cut = impact.cut.unwrap();
-        assert_eq!((cut.nodes, cut.depth), (nodes, depth));
-    }
-}
-
-#[test]
-fn where_no_relation_is_read_any_more_what_decisions_say_themselves_is_followed() {
-    let edges = [
-        edge(0, RelationKind::Constrains, 1),
-        edge(1, RelationKind::Constrains, 2),
-        edge(3, RelationKind::DependsOn, 0),
-    ];
-    let limits = ImpactLimits {
-        relations_max: 0,
-        ..OPEN
-    };
-    let (impact, read) = walked_sparely(nodes(&[0]), limits, &edges);
-    let reached: Vec<Node> = impact.affected.iter().map(|one| one.node.clone()).collect();
-    assert_eq!((reached, read), (nodes(&[1, 2]), 0));
-    let cut = Cut {
-        relations: true,
-        ..Cut::default()
-    };
-    assert_eq!(impact.cut, Some(cut));
-}
-
 #[test]
 fn a_file_that_is_merely_reached_ends_its_path() {
     let (a, b, file) = (node(0), node(1), node(DECISIONS));
@@ -580,37 +494,6 @@ fn the_start_is_told_once_and_never_affected() {
     ];
     let impact = walked(nodes(&[1, 0, 1]), OPEN, &edges);
     assert_eq!((impact.start, impact.affected), (nodes(&[1, 0]), vec![]));
-}
-
-#[test]
-fn a_walk_that_runs_out_of_time_says_so_and_one_that_is_done_does_not() {
-    let edges = [
-        edge(0, RelationKind::Constrains, 1),
-        edge(1, RelationKind::Constrains, 2),
-        edge(2, RelationKind::Constrains, DECISIONS),
-    ];
-    for steps in 0..=3 {
-        let mut walk = Walk::new(nodes(&[0]), OPEN);
-        for _ in 0..steps {
-            let node = walk.next().unwrap();
-            walk.seen(&node, known_of(&node, &edges));
-        }
-        walk.stop_for_time();
-        assert_eq!(walk.next(), None);
-        let impact = walk.finish();
-        assert_eq!(impact.affected.len(), steps);
-        assert_eq!(impact.cut.is_some_and(|cut| cut.time), steps < 3);
-    }
-}
-
-#[test]
-fn time_also_runs_out_while_a_node_is_looked_at() {
-    let mut walk = Walk::new(nodes(&[0]), OPEN);
-    assert!(walk.next().is_some());
-    walk.stop_for_time();
-    walk.stop_for_time();
-    let impact = walk.finish();
-    assert!(impact.affected.is_empty() && impact.cut.is_some_and(|cut| cut.time));
 }
 
 #[test]

@@ -282,14 +282,24 @@ async fn what_could_not_be_saved_is_not_proposed() {
         let refused = stage.proposed(who, path, change, text).await;
         assert_eq!(refused.unwrap_err().code, code, "{what}");
     }
-    // Who may not save it may propose it.
+    assert_eq!(stage.node.metrics().commands, before);
+}
+
+#[tokio::test]
+async fn who_may_not_save_a_decision_may_propose_it() {
+    let mut stage = Stage::set().await;
+    let axis = stage.begin(PROJECT, says(Rank::Axis, "one API")).await;
+    let lock = stage.begin(WORKTREE, says(Rank::Lock, "no unsafe")).await;
+    let (agent, human) = (PrincipalKind::Agent, PrincipalKind::Human);
+    let before = stage.node.metrics().commands;
     for (who, path, change) in [
         (human, PROJECT, Some((axis, 1))),
         (agent, PROJECT, Some((axis, 1))),
         (agent, WORKTREE, Some((lock, 1))),
         (agent, PROJECT, None),
     ] {
-        let proposed = stage.proposed(who, path, change, weak()).await.unwrap();
+        let weak = says(Rank::Normal, "many APIs");
+        let proposed = stage.proposed(who, path, change, weak).await.unwrap();
         assert!(proposed.impact.affected.is_empty(), "{path}");
         // Nothing depends on the axis or the lock. To weaken them touches them all the same.
         assert_eq!(proposed.guards.len(), usize::from(change.is_some()));
