@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::decision::{DeclaredKind, Reach, RelationKind};
+use crate::decision::{DecisionName, DeclaredKind, NamedEdge, Reach, RelationKind};
 use crate::id::DecisionId;
 use crate::scope::Scope;
 
@@ -90,13 +90,32 @@ fn only(edges: &[Edge], wanted: impl Fn(&Edge) -> bool) -> Vec<Edge> {
     edges.iter().filter(|edge| wanted(edge)).cloned().collect()
 }
 
+/// What a decision is called.
+fn name_of(node: &Node) -> DecisionName {
+    DecisionName {
+        rank: Rank::Lock,
+        title: format!("title of {node}"),
+    }
+}
+
 fn known_of(node: &Node, edges: &[Edge]) -> Seen {
+    let into = only(edges, |edge| edge.to == *node).into_iter();
+    let name = node.is_decision().then(|| name_of(node));
     Seen {
         out: only(edges, |edge| edge.from == *node),
-        into: only(edges, |edge| edge.to == *node),
-        title: node.is_decision().then(|| format!("title of {node}")),
-        rank: node.is_decision().then_some(Rank::Lock),
+        into: into.map(NamedEdge::from).collect(),
+        rank: name.as_ref().map(|name| name.rank),
+        title: name.map(|name| name.title),
     }
+}
+
+/// The same, in which relations say the names of their decisions where `says` says so.
+fn named_of(node: &Node, edges: &[Edge], says: impl Fn(&Edge) -> bool) -> Seen {
+    let mut known = known_of(node, edges);
+    for told in &mut known.into {
+        told.name = says(&told.edge).then(|| name_of(&told.edge.from));
+    }
+    known
 }
 
 fn walked(start: Vec<Node>, limits: ImpactLimits, edges: &[Edge]) -> Impact {
@@ -114,15 +133,15 @@ fn walked_sparely(start: Vec<Node>, limits: ImpactLimits, edges: &[Edge]) -> (Im
     while let Some(node) = walk.next() {
         let known = known_of(&node, edges);
         if !walk.is_cut() {
-            walk.part(&node, &known.out);
+            walk.part(&node, known.out.iter().cloned());
         }
-        for edge in &known.into {
+        for told in &known.into {
             if !walk.wants_relations(&node) || !walk.may_read() {
                 break;
             }
             read += 1;
-            if walk.follows_back(&node, edge.kind) {
-                walk.part(&node, std::slice::from_ref(edge));
+            if walk.follows_back(&node, told.edge.kind) {
+                walk.part(&node, [told.clone()]);
             }
         }
         let bare = Seen {
@@ -270,8 +289,11 @@ proptest! {
             }
             for node in asked {
                 let known = known_of(&node, &shuffled);
-                for edges in known.out.chunks(part).chain(known.into.chunks(part)) {
-                    walk.part(&node, edges);
+                for edges in known.out.chunks(part) {
+                    walk.part(&node, edges.iter().cloned());
+                }
+                for edges in known.into.chunks(part) {
+                    walk.part(&node, edges.iter().cloned());
                 }
                 walk.seen(&node, Seen { out: Vec::new(), into: Vec::new(), ..known });
             }
@@ -287,6 +309,45 @@ proptest! {
         let limits = ImpactLimits { nodes_max, depth_max, ..OPEN };
         let (spare, _) = walked_sparely(nodes(&start), limits, &edges);
         prop_assert_eq!(spare, walked(nodes(&start), limits, &edges));
+    }
+
+    #[test]
+    fn relations_that_say_the_names_of_their_decisions_give_the_same_bytes_and_fewer_questions(
+        start in any_start(),
+        edges in any_edges(),
+        saying in proptest::bits::u64::ANY,
+        nodes_max in 1usize..12,
+        depth_max in 1u32..4,
+    ) {
+        // Some rows were written before they said it.
+        let says = |edge: &Edge| {
+            let at = edges.iter().position(|one| one == edge);
+            at.is_some_and(|at| saying >> at & 1 == 1)
+        };
+        let limits = ImpactLimits { nodes_max, depth_max, ..OPEN };
+        let told = |says: &dyn Fn(&Edge) -> bool| {
+            let mut asked = Vec::new();
+            let mut walk = Walk::new(nodes(&start), limits);
+            while let Some(node) = walk.next() {
+                walk.seen(&node, named_of(&node, &edges, says));
+                asked.push(node);
+            }
+            (walk.finish(), asked)
+        };
+        let bytes = |impact: &Impact| postcard::to_allocvec(impact).unwrap();
+        let (silent, asked) = told(&|_| false);
+        for (named, named_asked) in [told(&says), told(&|_| true)] {
+            prop_assert_eq!(bytes(&named), bytes(&silent));
+            prop_assert!(named_asked.iter().all(|node| asked.contains(node)));
+            prop_assert!(named_asked.len() == asked.len() || silent.cut.is_some());
+        }
+        // As a closure finds them, each with its name.
+        let near = closure(&nodes(&start), &edges);
+        for one in &silent.affected {
+            prop_assert_eq!(near.get(&one.node), Some(&one.depth));
+            let name = one.node.is_decision().then(|| name_of(&one.node));
+            prop_assert_eq!(&one.title, &name.map(|name| name.title));
+        }
     }
 
     #[test]
@@ -437,7 +498,7 @@ fn of_a_hub(dependents: usize) -> Impact {
         .map(|n| between_decisions(n, RelationKind::DependsOn, 0))
         .collect();
     for some in edges.chunks(1_000) {
-        walk.part(&hub, some);
+        walk.part(&hub, some.iter().cloned());
     }
     walk.seen(&hub, Seen::default());
     while let Some(node) = walk.next() {
@@ -493,6 +554,57 @@ fn of_nodes_for_which_there_is_no_room_one_relation_is_read_and_not_all() {
         let cut = impact.cut.unwrap();
         assert_eq!((cut.nodes, cut.depth), (nodes, depth));
     }
+}
+
+#[test]
+fn once_a_walk_is_cut_none_is_asked_for_whose_relation_said_its_name() {
+    let mut edges: Vec<Edge> = (1..=5)
+        .map(|n| edge(n, RelationKind::DependsOn, 0))
+        .collect();
+    // Reached forward, so that no relation says what it is called.
+    edges.push(edge(0, RelationKind::Constrains, 6));
+    let asked = |limits: ImpactLimits, silent: &[usize]| {
+        let says = |edge: &Edge| !silent.iter().any(|number| edge.from == decision(*number));
+        let mut asked = Vec::new();
+        let mut walk = Walk::new(nodes(&[0]), limits);
+        while let Some(node) = walk.next() {
+            walk.seen(&node, named_of(&node, &edges, says));
+            asked.push(node);
+        }
+        let impact = walk.finish();
+        assert!(impact.affected.iter().all(|one| one.title.is_some()));
+        asked
+    };
+    let narrow = ImpactLimits {
+        nodes_max: 5,
+        ..OPEN
+    };
+    // The scope of 2, 4 and 6 lies inside, so that those come last, and for 6 there is no room.
+    assert_eq!(asked(narrow, &[]), nodes(&[0]));
+    assert_eq!(asked(narrow, &[4]), nodes(&[0, 4]));
+    let whole = asked(OPEN, &[]);
+    assert_eq!(whole.len(), 7, "its own relations may lead on");
+}
+
+#[test]
+fn of_what_was_not_looked_at_when_the_time_ran_out_the_name_is_told_where_it_is_known() {
+    let edges = [
+        edge(1, RelationKind::DependsOn, 0),
+        edge(0, RelationKind::Constrains, 2),
+    ];
+    let mut walk = Walk::new(nodes(&[0]), OPEN);
+    let hub = walk.next().unwrap();
+    walk.seen(&hub, named_of(&hub, &edges, |_| true));
+    walk.stop_for_time();
+    let impact = walk.finish();
+    assert!(impact.cut.is_some_and(|cut| cut.time));
+    let title = |number: usize| {
+        let mut affected = impact.affected.iter();
+        let one = affected.find(|one| one.node == decision(number)).unwrap();
+        one.title.clone()
+    };
+    assert_eq!(title(1), Some(name_of(&decision(1)).title));
+    assert_eq!(title(2), None);
 }
 
 #[test]
