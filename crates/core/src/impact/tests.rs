@@ -322,7 +322,7 @@ proptest! {
         // Some rows were written before they said it.
         let says = |edge: &Edge| {
             let at = edges.iter().position(|one| one == edge);
-            at.is_some_and(|at| saying >> at & 1 == 1)
+            at.is_some_and(|at| (saying >> at) & 1 == 1)
         };
         let limits = ImpactLimits { nodes_max, depth_max, ..OPEN };
         let told = |says: &dyn Fn(&Edge) -> bool| {
