@@ -34,14 +34,14 @@ fn judged(end: &End<'_>) -> Result<(), String> {
     let [(key, value)] = heads.as_slice() else {
         return Err(format!("there are {} decisions", heads.len()));
     };
-    let head = keys::decision::decode(key, value).unwrap();
+    let head = keys::decision::decode(key, value).expect("a row that was written");
     let last = 1 + ROUNDS as u64;
     if (head.version, head.active) != (last, true) {
         return Err(format!("after {ROUNDS} rounds, it is {head:?}"));
     }
     let versions = end.rows(Family::DecisionVersion);
     let numbers = versions.iter().map(|(key, value)| {
-        let version = keys::decision_version::decode(key, value).unwrap();
+        let version = keys::decision_version::decode(key, value).expect("a row that was written");
         (version.root, version.number)
     });
     let expected = (1..=last).map(|number| (head.root, number));
@@ -49,9 +49,9 @@ fn judged(end: &End<'_>) -> Result<(), String> {
         return Err(format!("there are {} versions with gaps", versions.len()));
     }
     let listed = end.rows(Family::DecisionListed);
-    let active = listed
-        .iter()
-        .map(|(key, value)| keys::decision_listed::decode(key, value).unwrap());
+    let active = listed.iter().map(|(key, value)| {
+        keys::decision_listed::decode(key, value).expect("a row that was written")
+    });
     if !active.eq([last]) {
         return Err(format!("{} versions are listed as active", listed.len()));
     }
