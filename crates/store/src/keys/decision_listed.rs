@@ -116,19 +116,14 @@ pub fn range_after(
         &[scope.as_bytes(), &[rank as u8], domain.as_bytes()],
     );
     let all = KeyRange::prefix(&list);
-    match after {
-        None => all,
-        Some((begun, root)) => KeyRange {
-            begin: successor(&key(&Key {
-                scope: *scope,
-                rank,
-                domain,
-                begun,
-                root,
-            })),
-            ..all
-        },
-    }
+    let last = after.map(|(begun, root)| Key {
+        scope: *scope,
+        rank,
+        domain,
+        begun,
+        root,
+    });
+    behind(all, last)
 }
 
 /// The active chains of one rank of a scope, domain by domain: those behind one of them, all of them
@@ -140,18 +135,22 @@ pub fn range_of_rank(
     after: Option<(DomainKey, Seq, DecisionId)>,
 ) -> KeyRange {
     let all = KeyRange::prefix(&codec::build(FAMILY, &[scope.as_bytes(), &[rank as u8]]));
-    match after {
-        None => all,
-        Some((domain, begun, root)) => KeyRange {
-            begin: successor(&key(&Key {
-                scope: *scope,
-                rank,
-                domain,
-                begun,
-                root,
-            })),
-            ..all
-        },
+    let last = after.map(|(domain, begun, root)| Key {
+        scope: *scope,
+        rank,
+        domain,
+        begun,
+        root,
+    });
+    behind(all, last)
+}
+
+/// What of a range lies behind one of its keys; all of it behind none.
+fn behind(all: KeyRange, last: Option<Key>) -> KeyRange {
+    let begin = last.map(|last| successor(&key(&last)));
+    KeyRange {
+        begin: begin.unwrap_or(all.begin),
+        ..all
     }
 }
 
