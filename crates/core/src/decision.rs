@@ -23,7 +23,7 @@ pub use domain::{Domain, Phase};
 pub use kind::{DeclaredKind, DeclaredRelation, Reach, RelationKind, RelationName};
 pub use proposal::{Contradiction, Contradictions, Former, Guard, Proposal, Proposed};
 pub use rank::Rank;
-pub use relation::{Edge, Node, Relation};
+pub use relation::{DecisionName, Edge, NamedEdge, Node, Relation};
 
 /// What a caller says a decision is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +147,15 @@ impl DecisionHead {
         Node::Decision {
             scope: scope.clone(),
             root: self.root,
+        }
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> DecisionName {
+        DecisionName {
+            rank: self.rank,
+            title: self.title.clone(),
         }
     }
 

@@ -98,9 +98,9 @@ pub struct Affected {
     pub from: Source,
     /// The relation between the two.
     pub by: Edge,
-    /// Its title, if it is a decision that was looked at.
+    /// Its title, if it is a decision that was looked at, or whose relation said it.
     pub title: Option<String>,
-    /// Its rank, if it is a decision that was looked at.
+    /// Its rank, if it is a decision that was looked at, or whose relation said it.
     pub rank: Option<Rank>,
 }
 

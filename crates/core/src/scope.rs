@@ -3,6 +3,7 @@
 //! Owns the syntax (`org/acme/project/api/worktree/main/task/42`) and the order
 //! `task < worktree < project < org`. It must not know what is stored in a scope.
 
+use core::cmp::Ordering;
 use core::fmt;
 use core::str::FromStr;
 use std::sync::Arc;
@@ -69,10 +70,27 @@ impl fmt::Display for Level {
 }
 
 /// A scope, named by its canonical path. Always valid: it can only be made by parsing.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Scope {
     path: Arc<str>,
+}
+
+/// By the path. Of thousands of nodes most are of one scope, so a scope and a copy of it are not compared byte by byte; nor are
+/// they by `==`, which `Arc` sees to itself.
+impl Ord for Scope {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if Arc::ptr_eq(&self.path, &other.path) {
+            return Ordering::Equal;
+        }
+        self.path.cmp(&other.path)
+    }
+}
+
+impl PartialOrd for Scope {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Scope {

@@ -4,7 +4,7 @@
 //! That the rows which events lead to are there was checked with each scope. Here it is the other
 //! way round: everything that is there is explained.
 
-use sillok_core::decision::{Edge, Node};
+use sillok_core::decision::{Edge, NamedEdge, Node};
 use sillok_core::entry::Head;
 use sillok_core::id::{EntryId, TokenId, VerificationId};
 use sillok_core::invariants::Invariant;
@@ -77,11 +77,12 @@ pub(crate) async fn is_explained(
             Ok(head(txn, &scope, entry).await?.is_some())
         }
         Family::Related => {
-            let (parsed, edge) = (
+            let (parsed, NamedEdge { edge, .. }) = (
                 keys::related::parse(key)?,
                 keys::related::decode(key, value)?,
             );
             let fits = keys::related::Key::of(&edge) == Some(parsed);
+            // What the decision is called in it is compared with the events of its scope, which lead to the row.
             let is_said = fits && is_declared(txn, &edge).await?;
             // The decision may have been changed since the row was read.
             Ok(is_said || rows::read(txn, key, keys::related::decode).await?.is_none())

@@ -335,6 +335,7 @@ pub(crate) async fn differences(
     let removed = fold.removed.keys().filter(kept_elsewhere);
     for key in fold.rows.keys().filter(kept_elsewhere).chain(removed) {
         if let Some(value) = txn.get(key, Read::Snapshot).await? {
+            let value = as_written_now(txn, key, value).await?;
             stored.push((key.clone(), short_hash(&value)));
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use sillok_core::Error;
-use sillok_core::decision::Node;
+use sillok_core::decision::{NamedEdge, Node};
 use sillok_core::entry::Head;
 use sillok_core::erasure::{Erase, EraseMemory};
 use sillok_core::id::{EntryId, RecordId, ReviewId, VerificationId};
@@ -182,7 +182,7 @@ async fn decisions(
         for range in viewer.relations_to(&evidence) {
             let mut rows = RowStream::new(range);
             while let Some((key, value)) = rows.next(txn).await? {
-                let edge = related::decode(&key, &value)?;
+                let NamedEdge { edge, .. } = related::decode(&key, &value)?;
                 // The place of a node is a hash, which another node may share.
                 if edge.to == evidence && viewer.sees_node(&edge.from) {
                     found.insert(edge.from);

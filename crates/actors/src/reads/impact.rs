@@ -4,7 +4,7 @@
 //! nodes are looked at and what is told of them is `core::impact`'s. It must not know the index: no text is compared with
 //! another.
 
-use sillok_core::decision::{DecisionHead, Edge, Node};
+use sillok_core::decision::{DecisionHead, Edge, NamedEdge, Node};
 use sillok_core::id::{DecisionId, EvidenceId};
 use sillok_core::impact::{Impact, ImpactLimits, Seen, Walk};
 use sillok_core::ports::Clock;
@@ -272,8 +272,8 @@ impl<T: Txn> Look<'_, T> {
         };
         let viewer = self.viewer;
         seen.out.retain(|edge| viewer.sees_node(&edge.to));
-        walk.part(node, &seen.out);
-        seen.out.clear();
+        walk.part(node, seen.out.drain(..));
+        let mut decoder = related::Decoder::default();
         for range in viewer.relations_to(node) {
             let mut stream = RowStream::new(range);
             while walk.wants_relations(node)
@@ -287,23 +287,23 @@ impl<T: Txn> Look<'_, T> {
                 if kind.is_some_and(|kind| !walk.follows_back(node, kind)) {
                     continue;
                 }
-                let edge = related::decode(&key, &value)?;
+                let told = decoder.decode(&key, &value)?;
                 // The place of a node is a hash, which another node may share, and so is that of a scope.
+                let NamedEdge { edge, .. } = &told;
                 if edge.to == *node && viewer.sees_node(&edge.from) {
-                    seen.into.push(edge);
+                    seen.into.push(told);
                 }
                 if seen.into.len() == EDGES_AT_ONCE {
-                    walk.part(node, &seen.into);
-                    seen.into.clear();
+                    walk.part(node, seen.into.drain(..));
                 }
             }
-            walk.part(node, &seen.into);
-            seen.into.clear();
+            walk.part(node, seen.into.drain(..));
         }
         Ok(Looked::Seen(seen))
     }
 
-    /// What a node is called, where nothing that it is related to makes a difference; none as with [`Self::own`].
+    /// What a node is called whose relation did not say it, where nothing that it is related to makes a difference; none as with
+    /// [`Self::own`].
     async fn named(&mut self, node: &Node) -> Result<Option<Seen>, StoreError> {
         let is_beside = self.beside.is_some_and(|beside| beside.node == *node);
         let Node::Decision { scope, root } = node else {

@@ -2,6 +2,7 @@
 //!
 //! Owns which row each change of them lies in. What a decision does not say any more has no row.
 
+use sillok_core::decision::NamedEdge;
 use sillok_core::state::Change;
 use sillok_store::keys::decision_claim::{self, ClaimKey, Declared};
 use sillok_store::keys::decision_listed::{self, DomainKey};
@@ -45,11 +46,14 @@ pub(super) fn row_of(scope: &ScopeKey, change: &Change) -> Row {
             key: decision_claim::key(scope, ClaimKey::of(key), *root),
             value: version.map(|version| decision_claim::encode(&Declared::of(version, value))),
         },
-        Change::RelatedTo { edge, standing } => {
+        Change::RelatedTo { edge, name } => {
             let place = keys::related::Key::of(edge).expect("an edge begins at a decision");
             Row {
                 key: keys::related::key(&place),
-                value: standing.then(|| keys::related::encode(edge)),
+                value: name.clone().map(|name| {
+                    let (edge, name) = (edge.clone(), Some(name));
+                    keys::related::encode(&NamedEdge { edge, name })
+                }),
             }
         }
         Change::RelationDeclared(declared) => Row::holding(

@@ -8,7 +8,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::RelationKind;
+use super::{Rank, RelationKind};
 use crate::error::{Error, ErrorCode};
 use crate::id::{DecisionId, EvidenceId};
 use crate::limits::PLACE_BYTES_MAX;
@@ -70,6 +70,55 @@ impl Node {
         })
     }
 
+    /// Reads its text form. Where the scope in it is `known`, it is that very one: of the thousands of nodes that are read one
+    /// after the other, most are of one scope.
+    ///
+    /// # Errors
+    /// As [`FromStr`].
+    pub fn read(text: &str, known: Option<&Scope>) -> Result<Self, Error> {
+        let scope_of = |path: &str| match known {
+            Some(known) if known.as_str() == path => Ok(known.clone()),
+            _ => Scope::parse(path),
+        };
+        match text.split_once(':') {
+            Some(("decision", named)) => {
+                let (scope, root) = named
+                    .rsplit_once('#')
+                    .ok_or_else(|| invalid("a decision is named decision:SCOPE#ROOT"))?;
+                Ok(Self::Decision {
+                    scope: scope_of(scope)?,
+                    root: root.parse()?,
+                })
+            }
+            Some(("file", path)) => Self::file(path),
+            Some(("symbol", named)) => match named.split_once('@') {
+                Some((name, file)) => Self::symbol(name, Some(file)),
+                None => Self::symbol(named, None),
+            },
+            Some(("evidence", named)) => {
+                let (scope, id) = named
+                    .rsplit_once('#')
+                    .ok_or_else(|| invalid("evidence is named evidence:SCOPE#ID"))?;
+                Ok(Self::Evidence {
+                    scope: scope_of(scope)?,
+                    id: id.parse()?,
+                })
+            }
+            _ => Err(invalid(
+                "a node is decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH, symbol:NAME or evidence:SCOPE#ID",
+            )),
+        }
+    }
+
+    /// The scope that holds it; none of a file or a symbol, which is of every scope.
+    #[must_use]
+    pub const fn scope(&self) -> Option<&Scope> {
+        match self {
+            Self::Decision { scope, .. } | Self::Evidence { scope, .. } => Some(scope),
+            Self::File { .. } | Self::Symbol { .. } => None,
+        }
+    }
+
     /// Whether it is a decision.
     #[must_use]
     pub const fn is_decision(&self) -> bool {
@@ -126,34 +175,7 @@ impl FromStr for Node {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        match text.split_once(':') {
-            Some(("decision", named)) => {
-                let (scope, root) = named
-                    .rsplit_once('#')
-                    .ok_or_else(|| invalid("a decision is named decision:SCOPE#ROOT"))?;
-                Ok(Self::Decision {
-                    scope: Scope::parse(scope)?,
-                    root: root.parse()?,
-                })
-            }
-            Some(("file", path)) => Self::file(path),
-            Some(("symbol", named)) => match named.split_once('@') {
-                Some((name, file)) => Self::symbol(name, Some(file)),
-                None => Self::symbol(named, None),
-            },
-            Some(("evidence", named)) => {
-                let (scope, id) = named
-                    .rsplit_once('#')
-                    .ok_or_else(|| invalid("evidence is named evidence:SCOPE#ID"))?;
-                Ok(Self::Evidence {
-                    scope: Scope::parse(scope)?,
-                    id: id.parse()?,
-                })
-            }
-            _ => Err(invalid(
-                "a node is decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH, symbol:NAME or evidence:SCOPE#ID",
-            )),
-        }
+        Self::read(text, None)
     }
 }
 
@@ -220,6 +242,30 @@ pub struct Edge {
 impl fmt::Display for Edge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.from, self.kind, self.to)
+    }
+}
+
+/// What a decision is called and how strong it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionName {
+    /// How strong it is.
+    pub rank: Rank,
+    /// What was decided, in a line.
+    pub title: String,
+}
+
+/// A relation, with what the decision that declares it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedEdge {
+    /// The relation.
+    pub edge: Edge,
+    /// What the decision is called, where that is known.
+    pub name: Option<DecisionName>,
+}
+
+impl From<Edge> for NamedEdge {
+    fn from(edge: Edge) -> Self {
+        Self { edge, name: None }
     }
 }
 
@@ -299,6 +345,11 @@ mod tests {
             prop_assert_eq!(node.text_bytes(), text.len());
             prop_assert_eq!(&text.parse::<Node>().unwrap(), &node);
             prop_assert_eq!(node.check(), Ok(()));
+            // Whichever scope is known, it is the same node.
+            for known in ["org/a/project/b", "org/a/project/b/worktree/c/task/d"] {
+                let known = Scope::parse(known).unwrap();
+                prop_assert_eq!(&Node::read(&text, Some(&known)).unwrap(), &node);
+            }
             let stored = postcard::to_allocvec(&node).unwrap();
             prop_assert_eq!(&stored, &postcard::to_allocvec(&text).unwrap());
             prop_assert_eq!(postcard::from_bytes::<Node>(&stored).unwrap(), node);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::decision::{DeclaredKind, Reach, RelationKind};
+use crate::decision::{DecisionName, DeclaredKind, NamedEdge, Reach, RelationKind};
 use crate::id::DecisionId;
 use crate::scope::Scope;
 
@@ -92,13 +92,32 @@ fn only(edges: &[Edge], wanted: impl Fn(&Edge) -> bool) -> Vec<Edge> {
     edges.iter().filter(|edge| wanted(edge)).cloned().collect()
 }
 
+/// What a decision is called.
+fn name_of(node: &Node) -> DecisionName {
+    DecisionName {
+        rank: Rank::Lock,
+        title: format!("title of {node}"),
+    }
+}
+
 fn known_of(node: &Node, edges: &[Edge]) -> Seen {
+    let into = only(edges, |edge| edge.to == *node).into_iter();
+    let name = node.is_decision().then(|| name_of(node));
     Seen {
         out: only(edges, |edge| edge.from == *node),
-        into: only(edges, |edge| edge.to == *node),
-        title: node.is_decision().then(|| format!("title of {node}")),
-        rank: node.is_decision().then_some(Rank::Lock),
+        into: into.map(NamedEdge::from).collect(),
+        rank: name.as_ref().map(|name| name.rank),
+        title: name.map(|name| name.title),
     }
+}
+
+/// The same, in which relations say the names of their decisions where `says` says so.
+fn named_of(node: &Node, edges: &[Edge], says: impl Fn(&Edge) -> bool) -> Seen {
+    let mut known = known_of(node, edges);
+    for told in &mut known.into {
+        told.name = says(&told.edge).then(|| name_of(&told.edge.from));
+    }
+    known
 }
 
 fn walked(start: Vec<Node>, limits: ImpactLimits, edges: &[Edge]) -> Impact {
@@ -116,15 +135,15 @@ fn walked_sparely(start: Vec<Node>, limits: ImpactLimits, edges: &[Edge]) -> (Im
     while let Some(node) = walk.next() {
         let known = known_of(&node, edges);
         if !walk.is_cut() {
-            walk.part(&node, &known.out);
+            walk.part(&node, known.out.iter().cloned());
         }
-        for edge in &known.into {
+        for told in &known.into {
             if !walk.wants_relations(&node) || !walk.may_read() {
                 break;
             }
             read += 1;
-            if walk.follows_back(&node, edge.kind) {
-                walk.part(&node, std::slice::from_ref(edge));
+            if walk.follows_back(&node, told.edge.kind) {
+                walk.part(&node, [told.clone()]);
             }
         }
         let bare = Seen {
@@ -272,8 +291,11 @@ proptest! {
             }
             for node in asked {
                 let known = known_of(&node, &shuffled);
-                for edges in known.out.chunks(part).chain(known.into.chunks(part)) {
-                    walk.part(&node, edges);
+                for edges in known.out.chunks(part) {
+                    walk.part(&node, edges.iter().cloned());
+                }
+                for edges in known.into.chunks(part) {
+                    walk.part(&node, edges.iter().cloned());
                 }
                 walk.seen(&node, Seen { out: Vec::new(), into: Vec::new(), ..known });
             }
@@ -289,6 +311,45 @@ proptest! {
         let limits = ImpactLimits { nodes_max, depth_max, ..OPEN };
         let (spare, _) = walked_sparely(nodes(&start), limits, &edges);
         prop_assert_eq!(spare, walked(nodes(&start), limits, &edges));
+    }
+
+    #[test]
+    fn relations_that_say_the_names_of_their_decisions_give_the_same_bytes_and_fewer_questions(
+        start in any_start(),
+        edges in any_edges(),
+        saying in proptest::bits::u64::ANY,
+        nodes_max in 1usize..12,
+        depth_max in 1u32..4,
+    ) {
+        // Some rows were written before they said it.
+        let says = |edge: &Edge| {
+            let at = edges.iter().position(|one| one == edge);
+            at.is_some_and(|at| (saying >> at) & 1 == 1)
+        };
+        let limits = ImpactLimits { nodes_max, depth_max, ..OPEN };
+        let told = |says: &dyn Fn(&Edge) -> bool| {
+            let mut asked = Vec::new();
+            let mut walk = Walk::new(nodes(&start), limits);
+            while let Some(node) = walk.next() {
+                walk.seen(&node, named_of(&node, &edges, says));
+                asked.push(node);
+            }
+            (walk.finish(), asked)
+        };
+        let bytes = |impact: &Impact| postcard::to_allocvec(impact).unwrap();
+        let (silent, asked) = told(&|_| false);
+        for (named, named_asked) in [told(&says), told(&|_| true)] {
+            prop_assert_eq!(bytes(&named), bytes(&silent));
+            prop_assert!(named_asked.iter().all(|node| asked.contains(node)));
+            prop_assert!(named_asked.len() == asked.len() || silent.cut.is_some());
+        }
+        // As a closure finds them, each with its name.
+        let near = closure(&nodes(&start), &edges);
+        for one in &silent.affected {
+            prop_assert_eq!(near.get(&one.node), Some(&one.depth));
+            let name = one.node.is_decision().then(|| name_of(&one.node));
+            prop_assert_eq!(&one.title, &name.map(|name| name.title));
+        }
     }
 
     #[test]

@@ -3,10 +3,11 @@
 //! Owns the direction in which a relation carries a change, the order of nodes, and where a walk ends. It must not know
 //! how nodes are read: it is told of them.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Affected, Cut, Impact, ImpactLimits, Source};
-use crate::decision::{Edge, Node, Rank, RelationKind};
+use crate::decision::{DecisionName, Edge, NamedEdge, Node, Rank, RelationKind};
 use crate::id::DecisionId;
 use crate::limits::IMPACT_NODES_MAX;
 use crate::scope::Scope;
@@ -18,8 +19,8 @@ pub struct Seen {
     pub out: Vec<Edge>,
     /// The relations of active decisions to it. Those that carry a change back matter alone: that something depends on it,
     /// that something is related to it by a declared kind which reaches back, and for a file, a symbol or evidence of the
-    /// start that something applies to it or rests on it.
-    pub into: Vec<Edge>,
+    /// start that something applies to it or rests on it. What is told of the name of a decision is taken for its name.
+    pub into: Vec<NamedEdge>,
     /// Its title, if it is a decision.
     pub title: Option<String>,
     /// Its rank, if it is a decision.
@@ -42,7 +43,8 @@ pub struct Seen {
 /// Each node is asked for once, so it ends on a cycle, and takes time by the number of relations that it is told of. It
 /// keeps at most `nodes_max` nodes, and names of at most [`IMPACT_NODES_MAX`] further ones. The order of the relations of a
 /// node does not matter: the same relations give the same impact, and so does a walk that is told of none that it does not
-/// want.
+/// want, whether they say the names of their decisions or not. Only the time that runs out leaves a decision without its name
+/// whose relations do not say it.
 #[derive(Debug)]
 pub struct Walk {
     limits: ImpactLimits,
@@ -53,7 +55,7 @@ pub struct Walk {
     /// How many nodes were reached when there were enough, as far as is known.
     left_out: u64,
     /// What the node that is told of leads to and that is not known yet, each with the first relation to it.
-    ways: BTreeMap<Node, Edge>,
+    ways: BTreeMap<Node, Way>,
     /// Places in `affected` of decisions that do not hold.
     gone: BTreeSet<usize>,
     /// How many of the start nodes, and behind them of the affected ones, were asked for or need not be.
@@ -67,6 +69,14 @@ pub struct Walk {
     /// Whether one was not, since there were enough.
     unread: bool,
     stopped: bool,
+}
+
+/// How a node is reached.
+#[derive(Debug)]
+struct Way {
+    by: Edge,
+    /// What it is called, where a relation said so.
+    name: Option<DecisionName>,
 }
 
 impl Walk {
@@ -93,7 +103,9 @@ impl Walk {
     }
 
     /// The node that is to be looked at next: every node of the start, then every decision that was reached. Files and
-    /// symbols that were merely reached lead nowhere, so there is nothing to look at; evidence is never reached.
+    /// symbols that were merely reached lead nowhere, so there is nothing to look at; evidence is never reached. Once the walk
+    /// is cut, a decision leads nowhere either. One whose relation said its name is passed by then: it holds, or else it would
+    /// have no relation.
     ///
     /// Further ones may be asked for before the first is told of, to read several at once; then none means that there is
     /// none yet.
@@ -109,7 +121,8 @@ impl Walk {
     }
 
     /// Whether it is known that there is more than is told of. Nodes are reached by their depth, so nothing that is reached from
-    /// there on is told of either: no relation makes a difference any more, and of nodes only title and rank do.
+    /// there on is told of either: no relation makes a difference any more, and of nodes only title and rank do, where no
+    /// relation said them.
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         self.left_out > 0 || self.deep > 0
@@ -152,22 +165,23 @@ impl Walk {
     ///
     /// # Panics
     /// As [`Self::seen`].
-    pub fn part(&mut self, node: &Node, edges: &[Edge]) {
+    pub fn part<E: Into<NamedEdge>>(&mut self, node: &Node, edges: impl IntoIterator<Item = E>) {
         let source = self.awaited(node);
         if self.is_cut() {
             return;
         }
         let starts = matches!(source, Source::Start(_));
-        for edge in edges {
-            let to = if carries_on(edge.kind) && edge.from == *node {
-                &edge.to
+        for told in edges {
+            let NamedEdge { edge, name } = told.into();
+            let (to, name) = if carries_on(edge.kind) && edge.from == *node {
+                (&edge.to, None)
             } else if carries_back(edge.kind, starts) && edge.to == *node {
-                &edge.from
+                (&edge.from, name)
             } else {
                 continue;
             };
             if !self.known.holds(to) {
-                self.gather(to, edge);
+                self.gather(to.clone(), Way { by: edge, name });
             }
         }
     }
@@ -177,8 +191,8 @@ impl Walk {
     /// # Panics
     /// When nodes are told of in another order than they were asked for in: the impact would depend on it.
     pub fn seen(&mut self, node: &Node, seen: Seen) {
-        self.part(node, &seen.out);
-        self.part(node, &seen.into);
+        self.part(node, seen.out);
+        self.part(node, seen.into);
         let source = self.answered(node);
         let ways = core::mem::take(&mut self.ways);
         if let Source::Affected(index) = source {
@@ -250,7 +264,9 @@ impl Walk {
         }
         loop {
             let index = self.asked - self.start.len();
-            if self.affected.get(index)?.node.is_decision() {
+            let affected = self.affected.get(index)?;
+            let is_named = affected.title.is_some() && affected.rank.is_some();
+            if affected.node.is_decision() && !(is_named && self.is_cut()) {
                 return Some(Source::Affected(index));
             }
             self.asked += 1;
@@ -296,12 +312,17 @@ impl Walk {
 
     /// Adds a way to a node. Of several to the same one, the first counts; of too many nodes, the first that fill what room
     /// there is and the count of what is left out.
-    fn gather(&mut self, to: &Node, by: &Edge) {
-        match self.ways.get_mut(to) {
-            Some(known) if (by.kind, &by.from) < (known.kind, &known.from) => *known = by.clone(),
-            Some(_) => {}
-            None => {
-                self.ways.insert(to.clone(), by.clone());
+    fn gather(&mut self, to: Node, way: Way) {
+        match self.ways.entry(to) {
+            Entry::Occupied(known) => {
+                let known = known.into_mut();
+                if (way.by.kind, &way.by.from) < (known.by.kind, &known.by.from) {
+                    known.by = way.by;
+                }
+                known.name = known.name.take().or(way.name);
+            }
+            Entry::Vacant(free) => {
+                free.insert(way);
                 let room = self.limits.nodes_max.saturating_sub(self.affected.len());
                 if self.ways.len() > room.saturating_add(IMPACT_NODES_MAX) {
                     self.ways.pop_last();
@@ -312,20 +333,21 @@ impl Walk {
 
     /// Adds what was reached in one step, as much as there is room for. Where there is none, one way alone tells that there
     /// is more: others need not have been told.
-    fn reach(&mut self, from: Source, depth: u32, ways: BTreeMap<Node, Edge>) {
+    fn reach(&mut self, from: Source, depth: u32, ways: BTreeMap<Node, Way>) {
         let room = self.limits.nodes_max.saturating_sub(self.affected.len());
         let further = ways.len().saturating_sub(room);
         let further = if room == 0 { further.min(1) } else { further };
         self.left_out += further as u64;
-        for (node, by) in ways.into_iter().take(room) {
+        for (node, Way { by, name }) in ways.into_iter().take(room) {
             self.known.add(&node);
+            let (title, rank) = name.map(|name| (name.title, name.rank)).unzip();
             self.affected.push(Affected {
                 node,
                 depth,
                 from,
                 by,
-                title: None,
-                rank: None,
+                title,
+                rank,
             });
         }
     }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::Anchor;
-use crate::decision::{DecisionHead, DecisionVersion, DeclaredRelation, Domain, Edge, Rank};
+use crate::decision::{
+    DecisionHead, DecisionName, DecisionVersion, DeclaredRelation, Domain, Edge, Rank,
+};
 use crate::entry::{Claim, Detail, Embedding, Head, Version};
 use crate::evidence::Evidence;
 use crate::facts::HashKey;
@@ -104,8 +106,8 @@ pub enum Change {
     RelatedTo {
         /// The relation.
         edge: Edge,
-        /// Whether it stands from now on; else it is declared no longer.
-        standing: bool,
+        /// What the decision is called from now on; none when it does not declare the relation any more.
+        name: Option<DecisionName>,
     },
     /// Evidence, never changed afterwards.
     Evidence(Box<Evidence>),

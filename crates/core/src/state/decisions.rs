@@ -145,19 +145,24 @@ fn claimed(was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change>
     left.into_iter().chain(came).collect()
 }
 
-/// The relations that ended, and behind them those that began, each in the order in which they were declared.
+/// The relations that ended, and behind them those that began, each in the order in which they were declared. Each says what its
+/// decision is called, so where that changed, all that stand are told again.
 fn related(scope: &Scope, was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change> {
     let edges = |head: Option<&DecisionHead>| head.map_or_else(Vec::new, |head| head.edges(scope));
     let (old, new) = (edges(was), edges(is));
     let (old_set, new_set): (BTreeSet<&Edge>, BTreeSet<&Edge>) =
         (old.iter().collect(), new.iter().collect());
     let ended = old.iter().filter(|edge| !new_set.contains(edge));
-    let began = new.iter().filter(|edge| !old_set.contains(edge));
-    let ended = ended.map(|edge| (edge, false));
-    let both = ended.chain(began.map(|edge| (edge, true)));
-    both.map(|(edge, standing)| Change::RelatedTo {
+    let name = is.map(DecisionHead::name);
+    let keeps_name = was.map(DecisionHead::name) == name;
+    let told = new
+        .iter()
+        .filter(|edge| !keeps_name || !old_set.contains(edge));
+    let ended = ended.map(|edge| (edge, None));
+    let both = ended.chain(told.map(|edge| (edge, name.clone())));
+    both.map(|(edge, name)| Change::RelatedTo {
         edge: edge.clone(),
-        standing,
+        name,
     })
     .collect()
 }

@@ -89,10 +89,10 @@ pub(super) fn decode<T: DeserializeOwned>(
 }
 
 /// Reads fields in postcard, to their last byte.
-pub(super) fn decode_fields<T: DeserializeOwned>(
+pub(super) fn decode_fields<'a, T: Deserialize<'a>>(
     family: Family,
     key: &[u8],
-    fields: &[u8],
+    fields: &'a [u8],
 ) -> Result<T, Error> {
     match postcard::take_from_bytes(fields) {
         Ok((value, [])) => Ok(value),

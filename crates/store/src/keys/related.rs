@@ -2,15 +2,19 @@
 //!
 //! | key | value | mutability |
 //! |---|---|---|
-//! | `R`, [`NodeKey`] of the target (16), [`ScopePath`] of the decision (4 times 8), its [`DecisionId`] (16), [`KindKey`] (1, and the name of one that is declared) | [`Edge`] | written once, cleared when the decision is withdrawn or changed to one that does not say it |
+//! | `R`, [`NodeKey`] of the target (16), [`ScopePath`] of the decision (4 times 8), its [`DecisionId`] (16), [`KindKey`] (1, and the name of one that is declared) | [`NamedEdge`] | rewritten where the decision gets another rank or title, cleared when it is withdrawn or changed to one that does not say it |
 //!
 //! The other direction needs no row: a head says its own relations. Rows lie with their target, which may be
 //! of another scope than the decision, or no decision at all: a file of one name is one node of every scope. So the
 //! rows of a node lie by scope, and by the scopes around it: whoever reads what one scope says of a node, or that scope
-//! and all inside it, reads one range, in which no row of any other scope lies. Must not know which of them a reader may
-//! see.
+//! and all inside it, reads one range, in which no row of any other scope lies. A row says the rank and the title of its
+//! decision, so that of thousands that point to a node no head is read.
+//!
+//! Format 1 is the edge alone. Nothing writes it any more; a row in it stays until its decision gets another rank or title.
+//! Must not know which of them a reader may see.
 
-use sillok_core::decision::{Edge, Node, RelationKind, RelationName};
+use sillok_core::Error as CoreError;
+use sillok_core::decision::{DecisionName, Edge, NamedEdge, Node, RelationKind, RelationName};
 use sillok_core::id::DecisionId;
 use sillok_core::scope::{Level, Scope};
 
@@ -18,7 +22,10 @@ use super::{Family, codec};
 use crate::{Error, KeyRange};
 
 const FAMILY: Family = Family::Related;
-const FORMAT: u8 = 1;
+/// The edge alone.
+const WITHOUT_NAME: u8 = 1;
+/// Behind that, what the decision is called.
+const WHOLE: u8 = 2;
 
 /// A node inside a key: the first 16 bytes of the BLAKE3 hash of its text, so that keys have one
 /// length.
@@ -200,14 +207,67 @@ fn range_of(node: &Node, path: &[u8]) -> KeyRange {
 
 /// The stored form of `value`.
 #[must_use]
-pub fn encode(value: &Edge) -> Vec<u8> {
-    codec::encode(FORMAT, value)
+pub fn encode(value: &NamedEdge) -> Vec<u8> {
+    match &value.name {
+        Some(name) => codec::encode(WHOLE, &(&value.edge, name)),
+        None => codec::encode(WITHOUT_NAME, &value.edge),
+    }
 }
 
 /// The value stored under `key`.
 ///
 /// # Errors
 /// `Corrupt`.
-pub fn decode(key: &[u8], value: &[u8]) -> Result<Edge, Error> {
-    codec::decode(FAMILY, FORMAT, key, value)
+pub fn decode(key: &[u8], value: &[u8]) -> Result<NamedEdge, Error> {
+    Decoder::default().decode(key, value)
+}
+
+/// An edge as it is stored, its nodes as text.
+type Stored<'a> = (&'a str, RelationKind, &'a str);
+
+/// Reads rows one after the other. What one has in common with the row before it, the node that they lie under and the scope of
+/// their decisions, is not made anew.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// The scope that the last edge came from.
+    scope: Option<Scope>,
+    /// What the last edge led to, as it is written.
+    to: Option<(String, Node)>,
+}
+
+impl Decoder {
+    /// As [`decode`].
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn decode(&mut self, key: &[u8], value: &[u8]) -> Result<NamedEdge, Error> {
+        let ((from, kind, to), name): (Stored<'_>, Option<DecisionName>) =
+            match codec::open_any(FAMILY, WITHOUT_NAME..=WHOLE, key, value)? {
+                (WITHOUT_NAME, fields) => (codec::decode_fields(FAMILY, key, fields)?, None),
+                (_, fields) => {
+                    let (edge, name) = codec::decode_fields(FAMILY, key, fields)?;
+                    (edge, Some(name))
+                }
+            };
+        let is_none = |error: CoreError| {
+            let reason = format!("the value does not decode: {error}");
+            codec::corrupt(FAMILY, key, reason)
+        };
+        let from = Node::read(from, self.scope.as_ref()).map_err(is_none)?;
+        self.scope = from.scope().cloned();
+        let to = self.to(to).map_err(is_none)?;
+        let edge = Edge { from, kind, to };
+        Ok(NamedEdge { edge, name })
+    }
+
+    fn to(&mut self, text: &str) -> Result<Node, CoreError> {
+        if let Some((known, node)) = &self.to
+            && known == text
+        {
+            return Ok(node.clone());
+        }
+        let node = Node::read(text, self.scope.as_ref())?;
+        self.to = Some((text.to_owned(), node.clone()));
+        Ok(node)
+    }
 }

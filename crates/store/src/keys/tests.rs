@@ -309,7 +309,7 @@ family_tests! {
     related, Related, p,
         key: keys::related::key(&p.related()),
         parsed: p.related(),
-        value: p.edge();
+        value: p.edge().into();
     evidence, Evidence, p,
         key: keys::evidence::key(&p.scope_key(), p.evidence_id()),
         parsed: keys::evidence::Key { scope: p.scope_key(), evidence: p.evidence_id() },
@@ -447,6 +447,7 @@ fn every_family_has_a_golden_file_and_no_other_is_left() {
         "decision_claim_2",
         "event_bodies",
         "head_2",
+        "related_2",
         "related_declared",
         "run_2",
     ];

@@ -63,11 +63,11 @@ pub(super) fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
 #[test]
 fn a_relation_that_its_decision_does_not_declare_is_found() {
     let key = keys_of(Family::Related).remove(0);
-    let mut edge = related::decode(&key, &WORLD[&key]).unwrap();
-    edge.to = Node::file("src/elsewhere.rs").unwrap();
-    let place = related::Key::of(&edge).unwrap();
+    let mut named = related::decode(&key, &WORLD[&key]).unwrap();
+    named.edge.to = Node::file("src/elsewhere.rs").unwrap();
+    let place = related::Key::of(&named.edge).unwrap();
     let further = related::key(&place);
-    let value = related::encode(&edge);
+    let value = related::encode(&named);
     let found = difference_of(&changed(|pairs| drop(pairs.insert(further.clone(), value))));
     assert_eq!(found.family, Family::Related.as_str());
     assert_eq!(found.key, Some(hex::encode(&further)));
@@ -109,6 +109,36 @@ fn a_claim_in_the_former_format_is_what_its_event_leads_to_and_with_another_vers
         let found = difference_of(&changed(|pairs| drop(pairs.insert(key.clone(), wrong))));
         assert_eq!(found.family, Family::DecisionClaim.as_str());
         assert_eq!(found.key, Some(hex::encode(key)));
+    }
+}
+
+#[test]
+fn a_relation_in_the_former_format_is_what_its_event_leads_to_and_with_another_name_it_is_not() {
+    let relations = keys_of(Family::Related);
+    assert!(relations.len() > 1);
+    let said = |key: &Vec<u8>| related::decode(key, &WORLD[key]).unwrap();
+    let former = |key: &Vec<u8>| related::encode(&said(key).edge.into());
+    let all = changed(|pairs| {
+        for key in &relations {
+            assert_ne!(pairs.insert(key.clone(), former(key)), Some(former(key)));
+        }
+    });
+    let report = audit_of(&all);
+    assert!(report.is_ok(), "{report:?}");
+    assert_eq!(report.rows, audit_of(&WORLD).rows);
+    for key in &relations {
+        let mut renamed = said(key);
+        renamed.name.as_mut().unwrap().title.push('!');
+        let mut stronger = said(key);
+        let name = stronger.name.as_mut().unwrap();
+        let mut ranks = Rank::ALL.into_iter();
+        name.rank = ranks.find(|rank| *rank != name.rank).unwrap();
+        for wrong in [renamed, stronger] {
+            let wrong = related::encode(&wrong);
+            let found = difference_of(&changed(|pairs| drop(pairs.insert(key.clone(), wrong))));
+            assert_eq!(found.family, Family::Related.as_str());
+            assert_eq!(found.key, Some(hex::encode(key)));
+        }
     }
 }
 

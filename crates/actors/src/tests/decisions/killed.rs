@@ -158,7 +158,10 @@ fn shape(pairs: &Pairs) -> Shape {
                 let declared = keys::decision_claim::decode(key, value).unwrap();
                 format!("{declared:?}")
             }
-            Family::Related => keys::related::decode(key, value).unwrap().to_string(),
+            Family::Related => {
+                let related = keys::related::decode(key, value).unwrap();
+                format!("{} {:?}", related.edge, related.name)
+            }
             Family::Evidence => {
                 let evidence = keys::evidence::decode(key, value).unwrap();
                 format!(

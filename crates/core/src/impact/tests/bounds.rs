@@ -11,7 +11,7 @@ fn of_a_hub(dependents: usize) -> Impact {
         .map(|n| between_decisions(n, RelationKind::DependsOn, 0))
         .collect();
     for some in edges.chunks(1_000) {
-        walk.part(&hub, some);
+        walk.part(&hub, some.iter().cloned());
     }
     walk.seen(&hub, Seen::default());
     while let Some(node) = walk.next() {
@@ -67,6 +67,57 @@ fn of_nodes_for_which_there_is_no_room_one_relation_is_read_and_not_all() {
         let cut = impact.cut.unwrap();
         assert_eq!((cut.nodes, cut.depth), (nodes, depth));
     }
+}
+
+#[test]
+fn once_a_walk_is_cut_none_is_asked_for_whose_relation_said_its_name() {
+    let mut edges: Vec<Edge> = (1..=5)
+        .map(|n| edge(n, RelationKind::DependsOn, 0))
+        .collect();
+    // Reached forward, so that no relation says what it is called.
+    edges.push(edge(0, RelationKind::Constrains, 6));
+    let asked = |limits: ImpactLimits, silent: &[usize]| {
+        let says = |edge: &Edge| !silent.iter().any(|number| edge.from == decision(*number));
+        let mut asked = Vec::new();
+        let mut walk = Walk::new(nodes(&[0]), limits);
+        while let Some(node) = walk.next() {
+            walk.seen(&node, named_of(&node, &edges, says));
+            asked.push(node);
+        }
+        let impact = walk.finish();
+        assert!(impact.affected.iter().all(|one| one.title.is_some()));
+        asked
+    };
+    let narrow = ImpactLimits {
+        nodes_max: 5,
+        ..OPEN
+    };
+    // The scope of 1, 3 and 5 lies inside, so that those come last, and for 5 there is no room.
+    assert_eq!(asked(narrow, &[]), nodes(&[0, 6]));
+    assert_eq!(asked(narrow, &[4, 3]), nodes(&[0, 4, 6, 3]));
+    let whole = asked(OPEN, &[]);
+    assert_eq!(whole.len(), 7, "its own relations may lead on");
+}
+
+#[test]
+fn of_what_was_not_looked_at_when_the_time_ran_out_the_name_is_told_where_it_is_known() {
+    let edges = [
+        edge(1, RelationKind::DependsOn, 0),
+        edge(0, RelationKind::Constrains, 2),
+    ];
+    let mut walk = Walk::new(nodes(&[0]), OPEN);
+    let hub = walk.next().unwrap();
+    walk.seen(&hub, named_of(&hub, &edges, |_| true));
+    walk.stop_for_time();
+    let impact = walk.finish();
+    assert!(impact.cut.is_some_and(|cut| cut.time));
+    let title = |number: usize| {
+        let mut affected = impact.affected.iter();
+        let one = affected.find(|one| one.node == decision(number)).unwrap();
+        one.title.clone()
+    };
+    assert_eq!(title(1), Some(name_of(&decision(1)).title));
+    assert_eq!(title(2), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Each version of a decision changes the rows that it has to, in order, and no others.
 
 use super::*;
-use crate::decision::{Act, Domain, NewDecision, Node, Rank, Relation, RelationKind};
+use crate::decision::{Act, DecisionName, Domain, NewDecision, Node, Rank, Relation, RelationKind};
 use crate::entry::Claim;
 use crate::event::Body;
 use crate::id::Seq;
@@ -91,14 +91,17 @@ fn claim(key: &str, version: Option<u64>) -> Change {
     }
 }
 
-fn related(state: &State, path: &str, standing: bool) -> Change {
+fn related(state: &State, path: &str, name: Option<(Rank, &str)>) -> Change {
     let from = Node::Decision {
         scope: state.scope().clone(),
         root: ROOT,
     };
     Change::RelatedTo {
         edge: file(path).edge_from(from),
-        standing,
+        name: name.map(|(rank, title)| DecisionName {
+            rank,
+            title: title.into(),
+        }),
     }
 }
 
@@ -112,8 +115,8 @@ fn a_decision_is_listed_and_claims_and_is_related_as_long_as_it_applies() {
         [
             listed(Rank::Lock, "global", Some(1)),
             claim("http", Some(1)),
-            related(&state, "b", true),
-            related(&state, "a", true),
+            related(&state, "b", Some((Rank::Lock, "t"))),
+            related(&state, "a", Some((Rank::Lock, "t"))),
         ]
     );
     let changes = apply(&mut state, 2, Act::Withdrawn, None);
@@ -122,8 +125,8 @@ fn a_decision_is_listed_and_claims_and_is_related_as_long_as_it_applies() {
         [
             listed(Rank::Lock, "global", None),
             claim("http", None),
-            related(&state, "b", false),
-            related(&state, "a", false),
+            related(&state, "b", None),
+            related(&state, "a", None),
         ]
     );
     let head = state.decision(ROOT).unwrap();
@@ -134,7 +137,7 @@ fn a_decision_is_listed_and_claims_and_is_related_as_long_as_it_applies() {
         rest(&state, &changes),
         [
             listed(Rank::Lock, "global", Some(3)),
-            related(&state, "a", true)
+            related(&state, "a", Some((Rank::Lock, "t")))
         ]
     );
 }
@@ -166,8 +169,10 @@ fn what_moves_leaves_its_former_place_first() {
             listed(Rank::Axis, "ui", Some(2)),
             claim("http", None),
             claim("store", Some(2)),
-            related(&state, "a", false),
-            related(&state, "c", true),
+            related(&state, "a", None),
+            related(&state, "c", Some((Rank::Axis, "t"))),
+            // What stays says how strong its decision is.
+            related(&state, "b", Some((Rank::Axis, "t"))),
         ]
     );
     let silent = text(Rank::Axis, "runtime", None, &["c", "b"]);
@@ -180,6 +185,34 @@ fn what_moves_leaves_its_former_place_first() {
             claim("store", None),
         ]
     );
+}
+
+#[test]
+fn what_a_decision_is_related_to_is_told_again_where_it_is_called_otherwise() {
+    let mut state = state();
+    let said = text(Rank::Normal, "ui", None, &["a", "b"]);
+    apply(&mut state, 1, Act::Begun, Some(said.clone()));
+    let listed = |version| listed(Rank::Normal, "ui", Some(version));
+    let renamed = NewDecision {
+        title: "another".into(),
+        ..said.clone()
+    };
+    let changes = apply(&mut state, 2, Act::Changed, Some(renamed.clone()));
+    let name = Some((Rank::Normal, "another"));
+    assert_eq!(
+        rest(&state, &changes),
+        [
+            listed(2),
+            related(&state, "a", name),
+            related(&state, "b", name),
+        ]
+    );
+    let again = NewDecision {
+        content: "another".into(),
+        ..renamed
+    };
+    let changes = apply(&mut state, 3, Act::Changed, Some(again));
+    assert_eq!(rest(&state, &changes), [listed(3)]);
 }
 
 #[test]

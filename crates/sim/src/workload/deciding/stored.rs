@@ -1,7 +1,7 @@
 //! What the rows of decisions must say.
 //!
 //! Owns that a chain has no gap and one active version at most, that it is listed, claimed and pointed from as its head says,
-//! and that every save which somebody was told of is one version. From which command a version follows, `sent` says; what
+//! each relation with what it is called, and that every save which somebody was told of is one version. From which command a version follows, `sent` says; what
 //! the rows of evidence and anchors must say, `kept`.
 
 pub(super) mod kept;
@@ -9,7 +9,7 @@ pub(super) mod kept;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use sillok_core::decision::{DecisionHead, DecisionVersion, Edge};
+use sillok_core::decision::{DecisionHead, DecisionVersion, NamedEdge};
 use sillok_core::id::{DecisionId, Seq};
 use sillok_core::invariants::decision_chain;
 use sillok_core::scope::Scope;
@@ -44,7 +44,7 @@ pub(super) struct Stored {
     versions: BTreeMap<(ScopeKey, DecisionId), Vec<DecisionVersion>>,
     listed: BTreeMap<decision_listed::Key, u64>,
     claimed: BTreeMap<decision_claim::Key, decision_claim::Declared>,
-    related: BTreeMap<related::Key, Edge>,
+    related: BTreeMap<related::Key, NamedEdge>,
 }
 
 impl Stored {
@@ -77,8 +77,8 @@ impl Stored {
         }
         for (key, value) in end.rows(Family::Related) {
             let at = related::parse(&key).expect(READ);
-            let edge = related::decode(&key, &value).expect(READ);
-            stored.related.insert(at, edge);
+            let named = related::decode(&key, &value).expect(READ);
+            stored.related.insert(at, named);
         }
         stored
     }
@@ -133,7 +133,8 @@ impl Stored {
             }
             for edge in head.edges(&self.scopes[scope]) {
                 let at = related::Key::of(&edge).expect("it begins at a decision");
-                related.insert(at, edge);
+                let name = Some(head.name());
+                related.insert(at, NamedEdge { edge, name });
             }
         }
         let misfit = differs("listed", &self.listed, &listed);
@@ -283,7 +284,11 @@ mod tests {
         Stored {
             scopes: [(key(), scope())].into(),
             related: edges
-                .map(|edge| (related::Key::of(&edge).unwrap(), edge))
+                .map(|edge| {
+                    let name = Some(head.name());
+                    let at = related::Key::of(&edge).unwrap();
+                    (at, NamedEdge { edge, name })
+                })
                 .collect(),
             heads: [((key(), root(1)), head)].into(),
             versions: [((key(), root(1)), versions)].into(),
@@ -339,6 +344,21 @@ mod tests {
         assert!(is_wrong(|stored| {
             let mut versions = stored.listed.values_mut();
             *versions.next().unwrap() = 1;
+        }));
+        // A relation that says what its decision was called, or how strong it was, before its last version, or neither.
+        assert!(is_wrong(|stored| {
+            let mut related = stored.related.values_mut();
+            let name = related.next().unwrap().name.as_mut();
+            name.unwrap().title = "what it was called before".into();
+        }));
+        assert!(is_wrong(|stored| {
+            let mut related = stored.related.values_mut();
+            let name = related.next().unwrap().name.as_mut();
+            name.unwrap().rank = Rank::Axis;
+        }));
+        assert!(is_wrong(|stored| {
+            let mut related = stored.related.values_mut();
+            related.next().unwrap().name = None;
         }));
         // One that stands for another value.
         assert!(is_wrong(|stored| {

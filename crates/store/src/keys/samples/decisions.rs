@@ -2,8 +2,8 @@
 
 use sillok_core::chain::{self, Origin, StoredEvent, Tip};
 use sillok_core::decision::{
-    Act, DecisionHead, DecisionVersion, Domain, Edge, NewDecision, Node, Phase, Rank, Relation,
-    RelationKind,
+    Act, DecisionHead, DecisionName, DecisionVersion, Domain, Edge, NamedEdge, NewDecision, Node,
+    Phase, Rank, Relation, RelationKind,
 };
 use sillok_core::entry::Claim;
 use sillok_core::event::{Body, DecisionSaved};
@@ -64,6 +64,14 @@ impl Parts {
             scope: self.scope(),
             root: self.root(),
         })
+    }
+
+    /// The edge in its row, with what its decision is called.
+    pub(in crate::keys) fn named_edge(&self) -> NamedEdge {
+        NamedEdge {
+            edge: self.edge(),
+            name: Some(self.decision_head().name()),
+        }
     }
 
     pub(in crate::keys) fn claim_key(&self) -> decision_claim::ClaimKey {
@@ -251,15 +259,22 @@ pub(in crate::keys) fn head_of(text: NewDecision) -> DecisionHead {
     }
 }
 
-/// An edge between a decision and a symbol with names as long as they may be.
-pub(in crate::keys) fn longest_edge() -> Edge {
+/// An edge between a decision and a symbol with names as long as they may be. Of the title it is known alone that all texts of
+/// a decision fit: a secret that is masked may be shorter than its mask.
+pub(in crate::keys) fn longest_edge() -> NamedEdge {
     let place = "p".repeat(PLACE_BYTES_MAX);
-    Edge {
+    let edge = Edge {
         from: Node::Decision {
             scope: longest_scope(),
             root: DecisionId::from_bytes([255; 16]),
         },
         kind: RelationKind::AppliesTo,
         to: Node::symbol(&place, Some(&place)).unwrap(),
-    }
+    };
+    let title = "t".repeat(DECISION_TEXTS_BYTES_MAX - edge.to.text_bytes());
+    let name = Some(DecisionName {
+        rank: Rank::Normal,
+        title,
+    });
+    NamedEdge { edge, name }
 }

@@ -1,7 +1,9 @@
 //! The families of decisions: what their ranges hold, in which order, and that the largest values fit.
 
 use proptest::prelude::*;
-use sillok_core::decision::{DecisionHead, Domain, NewDecision, Node, Rank, RelationKind};
+use sillok_core::decision::{
+    DecisionHead, Domain, NamedEdge, NewDecision, Node, Rank, RelationKind,
+};
 use sillok_core::id::{DecisionId, Seq};
 use sillok_core::scope::{Level, Scope};
 
@@ -67,6 +69,37 @@ proptest! {
                 let others = [related::range_from(&other, asked), related::range_inside(&other, asked)];
                 prop_assert!(others.iter().all(|range| !range.contains(&key)));
             }
+        }
+    }
+
+    #[test]
+    fn a_relation_that_says_what_its_decision_is_called_is_of_format_2(p in parts()) {
+        let (key, named) = (related::key(&p.related()), p.named_edge());
+        let value = related::encode(&named);
+        prop_assert_eq!(value[0], 2);
+        prop_assert_eq!(related::decode(&key, &value).unwrap(), named);
+        let silent = NamedEdge::from(p.edge());
+        prop_assert_eq!(related::encode(&silent)[0], 1);
+    }
+
+    #[test]
+    fn whatever_rows_are_read_before_it_a_row_says_what_it_says(
+        rows in proptest::collection::vec((parts(), parts(), 0usize..4), 1..12),
+    ) {
+        // Nodes, scopes and decisions of one row and of the one before it are the same and are not.
+        let (mut decoder, mut last) = (related::Decoder::default(), golden().named_edge());
+        for (p, to, what) in rows {
+            let mut named = p.named_edge();
+            if what % 2 == 0 {
+                named.edge.from = last.edge.from.clone();
+            }
+            named.edge.to = if what < 2 { last.edge.to } else { to.edge().to };
+            named.name = named.name.filter(|_| p.flag);
+            let value = related::encode(&named);
+            prop_assert_eq!(decoder.decode(&[], &value).unwrap(), named.clone());
+            // What is damaged leaves nothing behind that a later row would say.
+            prop_assert!(decoder.decode(&[], &value[1..]).is_err());
+            last = named;
         }
     }
 
@@ -172,6 +205,27 @@ fn the_largest_version_and_its_event_fit_one_value_each() {
     }
     let edge = related::encode(&decisions::longest_edge());
     assert!(edge.len() <= VALUE_BYTES_MAX, "edge: {}", edge.len());
+}
+
+#[test]
+fn the_second_form_of_relations_never_changes() {
+    let p = golden();
+    let value = related::encode(&p.named_edge());
+    super::compare_golden("related_2.txt", &related::key(&p.related()), &value);
+}
+
+#[test]
+fn a_relation_between_what_is_no_node_is_corrupt() {
+    let key = related::key(&golden().related());
+    let node = golden().edge().to.to_string();
+    let kind = RelationKind::AppliesTo;
+    for (from, to) in [
+        ("decision:org/a", node.as_str()),
+        (node.as_str(), "nothing"),
+    ] {
+        let value = keys::codec::encode(1, &(from, kind, to));
+        super::assert_corrupt(Family::Related, &key, related::decode(&key, &value));
+    }
 }
 
 #[test]

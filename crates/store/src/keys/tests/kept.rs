@@ -1,7 +1,7 @@
 //! The families of evidence and anchors: what their ranges hold, in which order, and that the largest values fit.
 
 use proptest::prelude::*;
-use sillok_core::decision::{Node, RelationKind};
+use sillok_core::decision::{NamedEdge, Node, RelationKind};
 
 use crate::keys::samples::{evidence, golden, parts};
 use crate::keys::{self, related};
@@ -59,8 +59,9 @@ proptest! {
         prop_assert!(related::range_from(&edge.to, &p.scope()).contains(&key));
         let decision = Node::Decision { scope: p.scope(), root: p.root() };
         prop_assert!(!related::range_from(&decision, &p.scope()).contains(&key));
-        let value = related::encode(&edge);
-        prop_assert_eq!(related::decode(&key, &value).unwrap(), edge);
+        let named = NamedEdge { edge, name: p.named_edge().name };
+        let value = related::encode(&named);
+        prop_assert_eq!(related::decode(&key, &value).unwrap(), named);
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::decision::{DecisionHead, Edge};
+use crate::decision::{DecisionHead, DecisionName, Edge};
 use crate::state::Change;
 
 /// A command about one of some chains. Each expected version is the current one, or off by one.
@@ -175,7 +175,7 @@ struct Rows {
     heads: BTreeMap<DecisionId, DecisionHead>,
     listed: BTreeMap<(Rank, Domain, u64, DecisionId), u64>,
     claims: BTreeMap<(String, DecisionId), (u64, String)>,
-    edges: BTreeSet<Edge>,
+    edges: BTreeMap<Edge, DecisionName>,
 }
 
 impl Rows {
@@ -213,18 +213,14 @@ impl Rows {
                 }
                 Change::RelatedTo {
                     edge,
-                    standing: true,
+                    name: Some(name),
                 } => {
-                    assert!(
-                        rows.edges.insert(edge),
-                        "an edge that stays gives no change"
-                    );
+                    let stays = rows.edges.get(&edge) == Some(&name);
+                    assert!(!stays, "an edge that stays gives no change");
+                    rows.edges.insert(edge, name);
                 }
-                Change::RelatedTo {
-                    edge,
-                    standing: false,
-                } => {
-                    assert!(rows.edges.remove(&edge), "{edge} stood");
+                Change::RelatedTo { edge, name: None } => {
+                    assert!(rows.edges.remove(&edge).is_some(), "{edge} stood");
                 }
                 other => panic!("{other:?}"),
             }
@@ -252,7 +248,8 @@ impl Rows {
                 let said = (head.version, claim.value.clone());
                 rows.claims.insert((claim.key.clone(), head.root), said);
             }
-            rows.edges.extend(head.edges(world.state.scope()));
+            let edges = head.edges(world.state.scope()).into_iter();
+            rows.edges.extend(edges.map(|edge| (edge, head.name())));
         }
         rows
     }

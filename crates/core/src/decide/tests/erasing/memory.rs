@@ -230,9 +230,10 @@ fn view(changes: &[Change]) -> BTreeMap<String, String> {
                 format!("claim {key} {root}"),
                 version.map(|version| format!("{version} {value}")),
             ),
-            Change::RelatedTo { edge, standing } => {
-                (format!("edge {edge:?}"), standing.then(String::new))
-            }
+            Change::RelatedTo { edge, name } => (
+                format!("edge {edge:?}"),
+                name.as_ref().map(|name| format!("{name:?}")),
+            ),
             Change::Evidence(one) => (format!("evidence {}", one.id), Some(format!("{one:?}"))),
             Change::Anchor(one) => (format!("anchor {}", one.id), Some(format!("{one:?}"))),
             Change::AnchorListed {
