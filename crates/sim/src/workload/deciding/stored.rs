@@ -1,8 +1,8 @@
 //! What the rows of decisions must say.
 //!
 //! Owns that a chain has no gap and one active version at most, that it is listed, claimed and pointed from as its head says,
-//! each relation with what it is called, and that every save which somebody was told of is one version. From which command a version follows, `sent` says; what
-//! the rows of evidence and anchors must say, `kept`.
+//! each relation with what the decision is called, and that every save which somebody was told of is one version. From which
+//! command a version follows, `sent` says; what the rows of evidence and anchors must say, `kept`.
 
 pub(super) mod kept;
 
