@@ -92,10 +92,10 @@ pub struct Affected {
     pub node: Node,
     /// How many relations lie between it and what changes.
     pub depth: u32,
-    /// Its title, of a decision that was looked at.
+    /// Its title, of a decision that was looked at or whose relation says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Its rank, of a decision that was looked at.
+    /// Its rank, of a decision that was looked at or whose relation says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Rank>)]
     pub rank: Option<Rank>,
