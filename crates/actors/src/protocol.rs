@@ -128,6 +128,8 @@ pub enum Safeguard {
     VisitsOnce,
     /// The relations of a decision are written by the transaction that saves it.
     SavesRelationsWithDecision,
+    /// The relations of a decision that is called otherwise from now on say so.
+    RenamesRelations,
     /// A brief loads anchors behind all decisions.
     ListsAnchorsLast,
 }

@@ -118,6 +118,7 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
         | Change::DecisionListed { .. }
         | Change::DecisionClaim { .. }
         | Change::RelatedTo { .. }
+        | Change::RelationRenamed { .. }
         | Change::RelationDeclared(_) => decision::row_of(scope, change),
         Change::Evidence(_) | Change::Anchor(_) | Change::AnchorListed { .. } => {
             evidence::row_of(scope, change)

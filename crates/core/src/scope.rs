@@ -76,8 +76,7 @@ pub struct Scope {
     path: Arc<str>,
 }
 
-/// By the path. Of thousands of nodes most are of one scope, so a scope and a copy of it are not compared byte by byte; nor are
-/// they by `==`, which `Arc` sees to itself.
+/// By the path. Of thousands of nodes most are of one scope, so a scope and a copy of it are not compared byte by byte.
 impl Ord for Scope {
     fn cmp(&self, other: &Self) -> Ordering {
         if Arc::ptr_eq(&self.path, &other.path) {

@@ -210,6 +210,10 @@ pub const BUGS: &[Bug] = &[
         "relation left behind by a failed save",
         Safeguard::SavesRelationsWithDecision,
     ),
+    bug(
+        "relation that says a former title",
+        Safeguard::RenamesRelations,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -325,7 +325,7 @@ pub(crate) async fn differences(
             KeyRange::prefix(&[&[family.letter()], place.key.as_bytes().as_slice()].concat());
         let mut rows = RowStream::new(part);
         while let Some((key, value)) = rows.next(txn).await? {
-            let value = as_written_now(txn, &key, value).await?;
+            let value = as_written_now(fold, &key, value);
             stored.push((key.to_vec(), short_hash(&value)));
         }
     }
@@ -335,7 +335,7 @@ pub(crate) async fn differences(
     let removed = fold.removed.keys().filter(kept_elsewhere);
     for key in fold.rows.keys().filter(kept_elsewhere).chain(removed) {
         if let Some(value) = txn.get(key, Read::Snapshot).await? {
-            let value = as_written_now(txn, key, value).await?;
+            let value = as_written_now(fold, key, value);
             stored.push((key.clone(), short_hash(&value)));
         }
     }

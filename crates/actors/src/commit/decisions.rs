@@ -86,7 +86,10 @@ pub(super) fn is_written<P: Protocol>(protocol: P, change: &Change) -> bool {
         Change::DecisionListed { version: None, .. } => {
             protocol.keeps(Safeguard::EndsFormerListing)
         }
-        Change::RelatedTo { .. } => protocol.keeps(Safeguard::SavesRelationsWithDecision),
+        Change::RelationRenamed { .. } if !protocol.keeps(Safeguard::RenamesRelations) => false,
+        Change::RelatedTo { .. } | Change::RelationRenamed { .. } => {
+            protocol.keeps(Safeguard::SavesRelationsWithDecision)
+        }
         _ => true,
     }
 }
@@ -100,7 +103,12 @@ pub(super) async fn relate_apart<S: Store, P: Protocol>(
     if shared.protocol.keeps(Safeguard::SavesRelationsWithDecision) {
         return Ok(());
     }
-    let is_relation = |change: &&Change| matches!(change, Change::RelatedTo { .. });
+    let is_relation = |change: &&Change| {
+        matches!(
+            change,
+            Change::RelatedTo { .. } | Change::RelationRenamed { .. }
+        )
+    };
     let relations: Vec<&Change> = changes.iter().filter(is_relation).collect();
     if relations.is_empty() {
         return Ok(());

@@ -14,6 +14,7 @@ mod killed;
 mod listed;
 mod loaded;
 mod meanings;
+mod named;
 mod planted;
 mod pointed;
 mod proposals;

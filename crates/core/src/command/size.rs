@@ -38,7 +38,11 @@ impl Command {
                 Self::Erase(erase) => {
                     size_of_val(erase.records.as_slice()) + size_of_val(erase.entries.as_slice())
                 }
-                Self::SaveDecision(save) => save.text.text_bytes() + save.reason.len(),
+                Self::SaveDecision(save) => {
+                    // The row of each relation says the title again.
+                    let again = save.text.title.len() * save.text.relations.len();
+                    save.text.text_bytes() + again + save.reason.len()
+                }
                 Self::DeactivateDecision { reason, .. } => reason.len(),
                 // Its event has the text of the version that it names.
                 Self::RestoreDecision { reason, .. } => DECISION_TEXTS_BYTES_MAX + reason.len(),

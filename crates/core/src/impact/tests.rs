@@ -314,7 +314,7 @@ proptest! {
     }
 
     #[test]
-    fn relations_that_say_the_names_of_their_decisions_give_the_same_bytes_and_fewer_questions(
+    fn relations_that_say_the_names_of_their_decisions_give_the_same_bytes_and_no_further_questions(
         start in any_start(),
         edges in any_edges(),
         saying in proptest::bits::u64::ANY,

@@ -109,6 +109,13 @@ pub enum Change {
         /// What the decision is called from now on; none when it does not declare the relation any more.
         name: Option<DecisionName>,
     },
+    /// A relation of an active decision that stands as it did, though the decision is called otherwise from now on.
+    RelationRenamed {
+        /// The relation.
+        edge: Edge,
+        /// What the decision is called.
+        name: DecisionName,
+    },
     /// Evidence, never changed afterwards.
     Evidence(Box<Evidence>),
     /// An anchor.

@@ -145,26 +145,34 @@ fn claimed(was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change>
     left.into_iter().chain(came).collect()
 }
 
-/// The relations that ended, and behind them those that began, each in the order in which they were declared. Each says what its
-/// decision is called, so where that changed, all that stand are told again.
+/// The relations that ended, and behind them those that are declared and began, or say from now on that their decision is called
+/// otherwise; each in the order in which they were declared.
 fn related(scope: &Scope, was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change> {
     let edges = |head: Option<&DecisionHead>| head.map_or_else(Vec::new, |head| head.edges(scope));
     let (old, new) = (edges(was), edges(is));
     let (old_set, new_set): (BTreeSet<&Edge>, BTreeSet<&Edge>) =
         (old.iter().collect(), new.iter().collect());
     let ended = old.iter().filter(|edge| !new_set.contains(edge));
-    let name = is.map(DecisionHead::name);
-    let keeps_name = was.map(DecisionHead::name) == name;
-    let told = new
-        .iter()
-        .filter(|edge| !keeps_name || !old_set.contains(edge));
-    let ended = ended.map(|edge| (edge, None));
-    let both = ended.chain(told.map(|edge| (edge, name.clone())));
-    both.map(|(edge, name)| Change::RelatedTo {
-        edge: edge.clone(),
-        name,
-    })
-    .collect()
+    let ended = ended
+        .cloned()
+        .map(|edge| Change::RelatedTo { edge, name: None });
+    let mut changes: Vec<Change> = ended.collect();
+    if let Some(name) = is.map(DecisionHead::name) {
+        let is_renamed = was.map(DecisionHead::name).as_ref() != Some(&name);
+        let told = new.iter().filter_map(|edge| {
+            let (edge, name, stood) = (edge.clone(), name.clone(), old_set.contains(edge));
+            match (stood, is_renamed) {
+                (true, true) => Some(Change::RelationRenamed { edge, name }),
+                (true, false) => None,
+                (false, _) => Some(Change::RelatedTo {
+                    edge,
+                    name: Some(name),
+                }),
+            }
+        });
+        changes.extend(told);
+    }
+    changes
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! of another scope than the decision, or no decision at all: a file of one name is one node of every scope. So the
 //! rows of a node lie by scope, and by the scopes around it: whoever reads what one scope says of a node, or that scope
 //! and all inside it, reads one range, in which no row of any other scope lies. A row says the rank and the title of its
-//! decision, so that of thousands that point to a node no head is read.
+//! decision, so that of thousands that point to a node, more than anybody is told of, no head is read.
 //!
 //! Format 1 is the edge alone. Nothing writes it any more; a row in it stays until its decision gets another rank or title.
 //! Must not know which of them a reader may see.

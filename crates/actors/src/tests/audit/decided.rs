@@ -142,6 +142,31 @@ fn a_relation_in_the_former_format_is_what_its_event_leads_to_and_with_another_n
     }
 }
 
+#[test]
+fn a_head_that_is_wrong_is_told_and_not_a_relation_in_the_former_format_that_its_events_lead_to() {
+    let of_format_1 = changed(|pairs| {
+        for key in keys_of(Family::Related) {
+            let named = related::decode(&key, &pairs[&key]).unwrap();
+            pairs.insert(key, related::encode(&named.edge.into()));
+        }
+    });
+    let mut changed_since = 0;
+    for key in keys_of(Family::Decision) {
+        let mut head = keys::decision::decode(&key, &WORLD[&key]).unwrap();
+        if head.relations.is_empty() || !head.active {
+            continue;
+        }
+        changed_since += u32::from(head.version > 1);
+        head.title.push('!');
+        let mut pairs = of_format_1.clone();
+        pairs.insert(key.clone(), keys::decision::encode(&head));
+        let found = difference_of(&pairs);
+        assert_eq!(found.family, Family::Decision.as_str());
+        assert_eq!(found.key, Some(hex::encode(key)));
+    }
+    assert!(changed_since > 0, "a row of an earlier event than its head");
+}
+
 /// The world, in which the last restore of a decision says something else than the version that it names: in its event, and
 /// in all that follows from that. The key of the decision's head, and the event.
 fn restored_as_another() -> (Pairs, Vec<u8>, Seq) {

@@ -38,7 +38,7 @@ fn to_go() -> DeclaredKind {
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Begin,
-    /// Gives it another rank, domain, claim and other relations.
+    /// Gives it another rank, domain, claim, title and other relations, but for one that stays.
     Change,
     Withdraw,
     Restore,
@@ -68,6 +68,7 @@ impl Deed {
         let above = stage.begin(ORG, says(Rank::Axis, "one API")).await;
         let text = claims("http.api", "rest", says(Rank::Normal, "first"));
         let text = relates(RelationKind::AppliesTo, file("src/old.rs"), text);
+        let text = relates(RelationKind::AppliesTo, file("src/kept.rs"), text);
         let root = stage.begin(PROJECT, text).await;
         if let Self::Restore = self {
             stage.person(PROJECT, withdraw(root, 1)).await.unwrap();
@@ -115,7 +116,10 @@ impl Deed {
         let text = relates(RelationKind::AppliesTo, file("src/new.rs"), text);
         match self {
             Self::Begin => save(None, text),
-            Self::Change => save(Some((before.root, 1)), text),
+            Self::Change => {
+                let text = relates(RelationKind::AppliesTo, file("src/kept.rs"), text);
+                save(Some((before.root, 1)), text)
+            }
             Self::Withdraw => withdraw(before.root, 1),
             Self::Restore => restore(before.root, 2, 1),
             Self::Keep(lines) => keep(original("a log", &"one of many lines\n".repeat(lines))),

@@ -178,6 +178,35 @@ async fn without_the_relations_in_the_save_one_that_fails_leaves_them_behind() {
     );
 }
 
+/// A decision that is called otherwise and stays related to a file. Gives what the audit says.
+async fn renamed(protocol: Without) -> Option<String> {
+    let store = store();
+    let mut stage = Stage::under(protocol, &store).await;
+    let about = |title: &str| {
+        let text = says(Rank::Lock, title);
+        relates(RelationKind::AppliesTo, file("src/api.rs"), text)
+    };
+    let root = stage.begin(PROJECT, about("first")).await;
+    stage.change(PROJECT, (root, 1), about("second")).await;
+    stage.node.shutdown().await;
+    sound(&store).await
+}
+
+#[tokio::test]
+async fn a_relation_says_what_its_decision_is_called_now() {
+    assert_eq!(renamed(AS_MEANT).await, None);
+}
+
+#[tokio::test]
+async fn without_the_renaming_of_relations_one_says_a_former_title() {
+    let difference = renamed(without(Safeguard::RenamesRelations)).await;
+    let difference = difference.expect("the planted bug must be seen");
+    assert!(
+        difference.contains(Family::Related.as_str()),
+        "{difference}"
+    );
+}
+
 #[tokio::test]
 async fn what_is_read_wrongly_or_written_apart_is_stored_as_it_should_be_all_the_same() {
     for safeguard in [

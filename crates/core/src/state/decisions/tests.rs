@@ -105,6 +105,17 @@ fn related(state: &State, path: &str, name: Option<(Rank, &str)>) -> Change {
     }
 }
 
+/// The change by which a relation says from now on that its decision is called so.
+fn renamed(state: &State, path: &str, name: (Rank, &str)) -> Change {
+    match related(state, path, Some(name)) {
+        Change::RelatedTo {
+            edge,
+            name: Some(name),
+        } => Change::RelationRenamed { edge, name },
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_decision_is_listed_and_claims_and_is_related_as_long_as_it_applies() {
     let mut state = state();
@@ -188,28 +199,30 @@ fn what_moves_leaves_its_former_place_first() {
 }
 
 #[test]
-fn what_a_decision_is_related_to_is_told_again_where_it_is_called_otherwise() {
+fn what_a_decision_stays_related_to_is_told_where_it_is_called_otherwise() {
     let mut state = state();
     let said = text(Rank::Normal, "ui", None, &["a", "b"]);
     apply(&mut state, 1, Act::Begun, Some(said.clone()));
     let listed = |version| listed(Rank::Normal, "ui", Some(version));
-    let renamed = NewDecision {
+    let otherwise = NewDecision {
         title: "another".into(),
+        relations: vec![file("b"), file("c")],
         ..said.clone()
     };
-    let changes = apply(&mut state, 2, Act::Changed, Some(renamed.clone()));
-    let name = Some((Rank::Normal, "another"));
+    let changes = apply(&mut state, 2, Act::Changed, Some(otherwise.clone()));
+    let name = (Rank::Normal, "another");
     assert_eq!(
         rest(&state, &changes),
         [
             listed(2),
-            related(&state, "a", name),
-            related(&state, "b", name),
+            related(&state, "a", None),
+            renamed(&state, "b", name),
+            related(&state, "c", Some(name)),
         ]
     );
     let again = NewDecision {
         content: "another".into(),
-        ..renamed
+        ..otherwise
     };
     let changes = apply(&mut state, 3, Act::Changed, Some(again));
     assert_eq!(rest(&state, &changes), [listed(3)]);

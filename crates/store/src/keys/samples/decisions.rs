@@ -259,8 +259,7 @@ pub(in crate::keys) fn head_of(text: NewDecision) -> DecisionHead {
     }
 }
 
-/// An edge between a decision and a symbol with names as long as they may be. Of the title it is known alone that all texts of
-/// a decision fit: a secret that is masked may be shorter than its mask.
+/// An edge between a decision and a symbol with names as long as they may be.
 pub(in crate::keys) fn longest_edge() -> NamedEdge {
     let place = "p".repeat(PLACE_BYTES_MAX);
     let edge = Edge {
@@ -271,7 +270,7 @@ pub(in crate::keys) fn longest_edge() -> NamedEdge {
         kind: RelationKind::AppliesTo,
         to: Node::symbol(&place, Some(&place)).unwrap(),
     };
-    let title = "t".repeat(DECISION_TEXTS_BYTES_MAX - edge.to.text_bytes());
+    let title = "t".repeat(SHORT_TEXT_BYTES_MAX);
     let name = Some(DecisionName {
         rank: Rank::Normal,
         title,

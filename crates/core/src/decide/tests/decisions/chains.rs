@@ -215,9 +215,15 @@ impl Rows {
                     edge,
                     name: Some(name),
                 } => {
-                    let stays = rows.edges.get(&edge) == Some(&name);
-                    assert!(!stays, "an edge that stays gives no change");
-                    rows.edges.insert(edge, name);
+                    let stood = rows.edges.insert(edge, name);
+                    assert_eq!(stood, None, "an edge begins where it did not stand");
+                }
+                Change::RelationRenamed { edge, name } => {
+                    let before = rows.edges.insert(edge, name.clone());
+                    assert!(
+                        before.is_some_and(|before| before != name),
+                        "it stood otherwise"
+                    );
                 }
                 Change::RelatedTo { edge, name: None } => {
                     assert!(rows.edges.remove(&edge).is_some(), "{edge} stood");

@@ -229,6 +229,21 @@ fn the_largest_decision_with_kinds_that_are_declared_fits_one_value() {
 }
 
 #[test]
+fn a_save_counts_its_title_for_each_relation_whose_row_says_it() {
+    let text = NewDecision {
+        title: "t".repeat(SHORT_TEXT_BYTES_MAX),
+        relations: files(RELATIONS_MAX, 10),
+        ..normal("x")
+    };
+    let save = Command::SaveDecision(Box::new(SaveDecision {
+        change: None,
+        text,
+        reason: "r".into(),
+    }));
+    assert!(save.size_bytes() > (RELATIONS_MAX + 1) * SHORT_TEXT_BYTES_MAX);
+}
+
+#[test]
 fn a_restore_counts_as_much_as_the_text_may_be_that_its_event_has() {
     let mut world = World::new(PROJECT);
     let mut said = NewDecision {

@@ -234,6 +234,9 @@ fn view(changes: &[Change]) -> BTreeMap<String, String> {
                 format!("edge {edge:?}"),
                 name.as_ref().map(|name| format!("{name:?}")),
             ),
+            Change::RelationRenamed { edge, name } => {
+                (format!("edge {edge:?}"), Some(format!("{name:?}")))
+            }
             Change::Evidence(one) => (format!("evidence {}", one.id), Some(format!("{one:?}"))),
             Change::Anchor(one) => (format!("anchor {}", one.id), Some(format!("{one:?}"))),
             Change::AnchorListed {
