@@ -54,8 +54,9 @@ pub struct Walk {
     known: Known,
     /// How many nodes were reached when there were enough, as far as is known.
     left_out: u64,
-    /// What the node that is told of leads to and that is not known yet, each with the first relation to it.
-    ways: BTreeMap<Node, Way>,
+    /// What the node that is told of leads to and that is not known yet, each with the first relation to it. Ways are boxed, as a
+    /// map of thousands moves its values about.
+    ways: BTreeMap<Node, Box<Way>>,
     /// Places in `affected` of decisions that do not hold.
     gone: BTreeSet<usize>,
     /// How many of the start nodes, and behind them of the affected ones, were asked for or need not be.
@@ -322,7 +323,7 @@ impl Walk {
                 known.name = known.name.take().or(way.name);
             }
             Entry::Vacant(free) => {
-                free.insert(way);
+                free.insert(Box::new(way));
                 let room = self.limits.nodes_max.saturating_sub(self.affected.len());
                 if self.ways.len() > room.saturating_add(IMPACT_NODES_MAX) {
                     self.ways.pop_last();
@@ -333,13 +334,14 @@ impl Walk {
 
     /// Adds what was reached in one step, as much as there is room for. Where there is none, one way alone tells that there
     /// is more: others need not have been told.
-    fn reach(&mut self, from: Source, depth: u32, ways: BTreeMap<Node, Way>) {
+    fn reach(&mut self, from: Source, depth: u32, ways: BTreeMap<Node, Box<Way>>) {
         let room = self.limits.nodes_max.saturating_sub(self.affected.len());
         let further = ways.len().saturating_sub(room);
         let further = if room == 0 { further.min(1) } else { further };
         self.left_out += further as u64;
-        for (node, Way { by, name }) in ways.into_iter().take(room) {
+        for (node, way) in ways.into_iter().take(room) {
             self.known.add(&node);
+            let Way { by, name } = *way;
             let (title, rank) = name.map(|name| (name.title, name.rank)).unzip();
             self.affected.push(Affected {
                 node,
