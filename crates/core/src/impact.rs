@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{IMPACT_DEPTH_MAX, IMPACT_NODES_MAX, IMPACT_RELATIONS_MAX};
 
 mod walk;
+mod ways;
 
 pub use walk::{Seen, Walk};
 

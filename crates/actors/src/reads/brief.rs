@@ -58,7 +58,7 @@ impl<S: Store> Reader<S> {
         absent: Absent,
     ) -> Result<Brief, Error> {
         let mut txn = self.snapshot().await?;
-        absent.check(&mut txn, viewer, &query.at).await?;
+        absent.check(&mut txn, viewer, &query.at, None).await?;
         let budget = query.budget;
         if protocol.keeps(Safeguard::LoadsByRank) {
             return whole(protocol, &mut txn, viewer, query).await;

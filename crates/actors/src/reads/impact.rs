@@ -22,7 +22,7 @@ use crate::row_stream::RowStream;
 
 mod again;
 
-/// Nodes and relations that are read between two looks at the clock.
+/// Rows that lie side by side and are read between two looks at the clock.
 const LOOKS_APART: usize = 64;
 /// Relations to one node that are held at once.
 const EDGES_AT_ONCE: usize = 256;
@@ -105,9 +105,11 @@ impl<S: Store> Reader<S> {
         limits: ImpactLimits,
         ms_max: Option<u64>,
     ) -> Result<Impact, Error> {
-        let deadline = ms_max.map(|ms_max| Deadline::of(&*self.clock, ms_max));
+        let mut deadline = ms_max.map(|ms_max| Deadline::of(&*self.clock, ms_max));
         let mut txn = self.snapshot().await?;
-        absent.check(&mut txn, viewer, &start).await?;
+        absent
+            .check(&mut txn, viewer, &start, deadline.as_mut())
+            .await?;
         let look = Look {
             txn: &mut txn,
             viewer,
@@ -130,17 +132,22 @@ pub(crate) enum Absent {
 }
 
 impl Absent {
-    /// Looks whether the nodes are taken.
+    /// Looks whether the nodes are taken. Those for which the time runs out are not looked at: then nothing else is either, which
+    /// is told.
     pub(super) async fn check(
         self,
         txn: &mut impl Txn,
         viewer: &Viewer,
         nodes: &[Node],
+        mut deadline: Option<&mut Deadline<'_>>,
     ) -> Result<(), Error> {
         if self == Self::LeftOut {
             return Ok(());
         }
         for node in nodes {
+            if deadline.as_mut().is_some_and(|end| end.is_over()) {
+                return Ok(());
+            }
             let (stands, what) = match node {
                 Node::Decision { scope, root } => {
                     let head = standing(txn, viewer, scope, *root).await;
@@ -260,7 +267,7 @@ impl<T: Txn> Look<'_, T> {
 
     /// Looks at a node. The walk is told in parts of what many relations lead to.
     async fn at(&mut self, walk: &mut Walk, node: &Node) -> Result<Looked, StoreError> {
-        if self.is_late() {
+        if self.is_over() {
             return Ok(Looked::Late);
         }
         if walk.is_cut() {
@@ -275,6 +282,9 @@ impl<T: Txn> Look<'_, T> {
         walk.part(node, seen.out.drain(..));
         let mut decoder = related::Decoder::default();
         for range in viewer.relations_to(node) {
+            if self.is_over() {
+                return Ok(Looked::Partly(seen));
+            }
             let mut stream = RowStream::new(range);
             while walk.wants_relations(node)
                 && let Some((key, value)) = stream.next(self.txn).await?
@@ -348,7 +358,12 @@ impl<T: Txn> Look<'_, T> {
         Ok(seen)
     }
 
-    /// Whether the time has run out, once in so many calls.
+    /// Whether the time has run out.
+    fn is_over(&mut self) -> bool {
+        self.deadline.as_mut().is_some_and(Deadline::is_over)
+    }
+
+    /// The same, looked at once in so many calls.
     fn is_late(&mut self) -> bool {
         self.deadline.as_mut().is_some_and(Deadline::has_passed)
     }
@@ -373,12 +388,15 @@ impl<'a> Deadline<'a> {
         }
     }
 
-    pub(super) fn has_passed(&mut self) -> bool {
-        self.left -= 1;
-        if self.left > 0 {
-            return false;
-        }
+    /// Whether it is reached.
+    pub(super) fn is_over(&mut self) -> bool {
         self.left = LOOKS_APART;
         self.clock.monotonic_us() >= self.at_us
+    }
+
+    /// The same, looked at once in so many calls.
+    pub(super) fn has_passed(&mut self) -> bool {
+        self.left -= 1;
+        self.left == 0 && self.is_over()
     }
 }

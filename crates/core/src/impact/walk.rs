@@ -3,11 +3,11 @@
 //! Owns the direction in which a relation carries a change, the order of nodes, and where a walk ends. It must not know
 //! how nodes are read: it is told of them.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
+use super::ways::{Way, Ways};
 use super::{Affected, Cut, Impact, ImpactLimits, Source};
-use crate::decision::{DecisionName, Edge, NamedEdge, Node, Rank, RelationKind};
+use crate::decision::{Edge, NamedEdge, Node, Rank, RelationKind};
 use crate::id::DecisionId;
 use crate::limits::IMPACT_NODES_MAX;
 use crate::scope::Scope;
@@ -43,8 +43,9 @@ pub struct Seen {
 /// Each node is asked for once, so it ends on a cycle, and takes time by the number of relations that it is told of. It
 /// keeps at most `nodes_max` nodes, and names of at most [`IMPACT_NODES_MAX`] further ones. The order of the relations of a
 /// node does not matter: the same relations give the same impact, and so does a walk that is told of none that it does not
-/// want, whether they say the names of their decisions or not. Only the time that runs out leaves a decision without its name
-/// whose relations do not say it.
+/// want. Whether relations say the names of their decisions decides at most for which nodes there is room: an axis or a lock is
+/// told of before what is normal, and so is what a decision itself is related to. Only the time that runs out leaves a
+/// decision without its name whose relations do not say it.
 #[derive(Debug)]
 pub struct Walk {
     limits: ImpactLimits,
@@ -54,9 +55,8 @@ pub struct Walk {
     known: Known,
     /// How many nodes were reached when there were enough, as far as is known.
     left_out: u64,
-    /// What the node that is told of leads to and that is not known yet, each with the first relation to it. Ways are boxed, as a
-    /// map of thousands moves its values about.
-    ways: BTreeMap<Node, Box<Way>>,
+    /// What the node that is told of leads to and that is not known yet.
+    ways: Ways,
     /// Places in `affected` of decisions that do not hold.
     gone: BTreeSet<usize>,
     /// How many of the start nodes, and behind them of the affected ones, were asked for or need not be.
@@ -72,14 +72,6 @@ pub struct Walk {
     stopped: bool,
 }
 
-/// How a node is reached.
-#[derive(Debug)]
-struct Way {
-    by: Edge,
-    /// What it is called, where a relation said so.
-    name: Option<DecisionName>,
-}
-
 impl Walk {
     /// A walk from the nodes that change. One that is given twice counts once.
     #[must_use]
@@ -92,7 +84,7 @@ impl Walk {
             affected: Vec::new(),
             known,
             left_out: 0,
-            ways: BTreeMap::new(),
+            ways: Ways::default(),
             gone: BTreeSet::new(),
             asked: 0,
             waiting: VecDeque::new(),
@@ -174,15 +166,17 @@ impl Walk {
         let starts = matches!(source, Source::Start(_));
         for told in edges {
             let NamedEdge { edge, name } = told.into();
-            let (to, name) = if carries_on(edge.kind) && edge.from == *node {
-                (&edge.to, None)
+            let (to, name, is_first) = if carries_on(edge.kind) && edge.from == *node {
+                (&edge.to, None, true)
             } else if carries_back(edge.kind, starts) && edge.to == *node {
-                (&edge.from, name)
+                let is_guarded = name.as_ref().is_some_and(|name| name.rank.is_guarded());
+                (&edge.from, name, is_guarded)
             } else {
                 continue;
             };
             if !self.known.holds(to) {
-                self.gather(to.clone(), Way { by: edge, name });
+                let to = to.clone();
+                self.gather(to, Way { by: edge, name }, is_first);
             }
         }
     }
@@ -215,7 +209,7 @@ impl Walk {
     /// As [`Self::seen`].
     pub fn gone(&mut self, node: &Node) {
         let source = self.answered(node);
-        self.ways.clear();
+        self.ways = Ways::default();
         if let Source::Affected(index) = source {
             self.gone.insert(index);
         }
@@ -311,35 +305,23 @@ impl Walk {
         self.affected.len() < self.limits.nodes_max && self.depth(source) < self.limits.depth_max
     }
 
-    /// Adds a way to a node. Of several to the same one, the first counts; of too many nodes, the first that fill what room
-    /// there is and the count of what is left out.
-    fn gather(&mut self, to: Node, way: Way) {
-        match self.ways.entry(to) {
-            Entry::Occupied(known) => {
-                let known = known.into_mut();
-                if (way.by.kind, &way.by.from) < (known.by.kind, &known.by.from) {
-                    known.by = way.by;
-                }
-                known.name = known.name.take().or(way.name);
-            }
-            Entry::Vacant(free) => {
-                free.insert(Box::new(way));
-                let room = self.limits.nodes_max.saturating_sub(self.affected.len());
-                if self.ways.len() > room.saturating_add(IMPACT_NODES_MAX) {
-                    self.ways.pop_last();
-                }
-            }
+    /// Adds a way to a node. Of too many nodes, those are kept that fill what room there is and the count of what is left out.
+    fn gather(&mut self, to: Node, way: Way, is_first: bool) {
+        self.ways.add(to, Box::new(way), is_first);
+        let room = self.limits.nodes_max.saturating_sub(self.affected.len());
+        if self.ways.len() > room.saturating_add(IMPACT_NODES_MAX) {
+            self.ways.forget_last();
         }
     }
 
     /// Adds what was reached in one step, as much as there is room for. Where there is none, one way alone tells that there
     /// is more: others need not have been told.
-    fn reach(&mut self, from: Source, depth: u32, ways: BTreeMap<Node, Box<Way>>) {
+    fn reach(&mut self, from: Source, depth: u32, ways: Ways) {
         let room = self.limits.nodes_max.saturating_sub(self.affected.len());
         let further = ways.len().saturating_sub(room);
         let further = if room == 0 { further.min(1) } else { further };
         self.left_out += further as u64;
-        for (node, way) in ways.into_iter().take(room) {
+        for (node, way) in ways.into_room(room) {
             self.known.add(&node);
             let Way { by, name } = *way;
             let (title, rank) = name.map(|name| (name.title, name.rank)).unzip();

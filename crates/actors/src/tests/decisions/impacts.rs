@@ -1,5 +1,7 @@
 //! What a change reaches, as whoever asks sees it.
 
+use std::collections::BTreeSet;
+
 use sillok_core::ErrorCode;
 use sillok_core::brief::{BriefBudget, BriefItem, Layer};
 use sillok_core::command::Submission;
@@ -8,13 +10,11 @@ use sillok_core::id::DecisionId;
 use sillok_core::impact::{Impact, ImpactLimits};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::ScopePrefix;
-use sillok_store::keys::{Family, decision, related};
-use sillok_store::{Store, Txn};
+use sillok_store::keys::Family;
 
 use super::stage::{Stage, affected, at, file, relates, save, says, titles, viewer, withdraw};
 use crate::reads::{BriefQuery, Viewer};
-use crate::row_stream::RowStream;
-use crate::tests::harness::{PROJECT, TASK, TestStore, principal, scope, store, submission};
+use crate::tests::harness::{PROJECT, TASK, principal, scope, store, submission};
 use crate::tests::world::{ORG, OTHER_PROJECT, WORKTREE};
 
 impl Stage {
@@ -267,19 +267,80 @@ async fn what_limits_cut_off_is_told() {
     let near = asked(None, Some(1), None).await;
     assert_eq!(near.affected.len(), 100);
     assert!(near.cut.is_some_and(|cut| cut.depth == 1 && cut.nodes == 0));
-    let late = asked(None, None, Some(0)).await;
+    let none = asked(None, None, Some(0)).await;
+    assert!(none.affected.is_empty() && none.cut.is_some_and(|cut| cut.time));
+    // Time enough for the hub, and not for all that depends on it.
+    let late = asked(None, None, Some(1)).await;
+    assert_eq!(late.affected, near.affected);
     assert!(late.cut.is_some_and(|cut| cut.time));
-    // It is not read to its end, and what was read of it is told.
-    let told = late.affected.len();
-    assert!((1..100).contains(&told), "{told}");
-    let whole_of_hub: Vec<_> = near.affected.iter().map(|one| &one.node).collect();
-    assert!(
-        late.affected
-            .iter()
-            .all(|one| whole_of_hub.contains(&&one.node))
-    );
     let in_time = asked(None, None, Some(1_000_000)).await;
     assert_eq!(in_time, whole);
+}
+
+/// The clock of these tests moves on at each look, 16 of which are a millisecond.
+const LOOKS_OF_A_MS: usize = 16;
+
+#[tokio::test]
+async fn the_clock_is_looked_at_before_each_node_and_each_start() {
+    let mut stage = Stage::set().await;
+    let mut last = stage.begin(PROJECT, says(Rank::Axis, "first")).await;
+    let mut chain = vec![at(PROJECT, last)];
+    for number in 0..3 * LOOKS_OF_A_MS {
+        let (title, kind) = (format!("number {number}"), RelationKind::DependsOn);
+        last = stage
+            .related(PROJECT, &title, kind, at(PROJECT, last))
+            .await;
+        chain.push(at(PROJECT, last));
+    }
+    let limits = ImpactLimits {
+        depth_max: u32::MAX,
+        ..ImpactLimits::default()
+    };
+    let viewer = viewer(PROJECT);
+    let asked = async |start: &[Place], ms_max| {
+        let start = start.to_vec();
+        let found = stage
+            .node
+            .impact_of_standing(&viewer, start, limits, Some(ms_max));
+        found.await.unwrap()
+    };
+    let whole = asked(&chain[..1], 1_000_000).await;
+    assert_eq!((whole.affected.len(), whole.cut), (chain.len() - 1, None));
+    let late = asked(&chain[..1], 1).await;
+    assert!(late.cut.is_some_and(|cut| cut.time));
+    let told = late.affected.len();
+    assert!((1..LOOKS_OF_A_MS).contains(&told), "{told}");
+    assert_eq!(late.affected[..told - 1], whole.affected[..told - 1]);
+    // Those that it begins with are not all looked at either.
+    let late = asked(&chain, 1).await;
+    assert_eq!(late.start, chain);
+    assert!(late.affected.is_empty() && late.cut.is_some_and(|cut| cut.time));
+}
+
+#[tokio::test]
+async fn what_more_depend_on_than_there_is_time_to_read_is_not_read_to_its_end() {
+    let mut stage = Stage::set().await;
+    let hub = stage.begin(PROJECT, says(Rank::Axis, "hub")).await;
+    let count = 64 * (LOOKS_OF_A_MS + 1);
+    for number in 0..count {
+        let (title, kind) = (format!("number {number}"), RelationKind::DependsOn);
+        stage.related(PROJECT, &title, kind, at(PROJECT, hub)).await;
+    }
+    let asked = async |ms_max| {
+        let (viewer, start) = (viewer(PROJECT), vec![at(PROJECT, hub)]);
+        let limits = ImpactLimits::of(None, Some(1)).unwrap();
+        let found = stage.node.impact(&viewer, start, limits, Some(ms_max));
+        found.await.unwrap()
+    };
+    let whole = asked(1_000_000).await;
+    assert_eq!((whole.affected.len(), whole.cut), (count, None));
+    let late = asked(1).await;
+    assert!(late.cut.is_some_and(|cut| cut.time));
+    // What was read of it is told.
+    let told = late.affected.len();
+    assert!((1..count).contains(&told), "{told}");
+    let of_hub: BTreeSet<&Place> = whole.affected.iter().map(|one| &one.node).collect();
+    assert!(late.affected.iter().all(|one| of_hub.contains(&one.node)));
 }
 
 #[tokio::test]

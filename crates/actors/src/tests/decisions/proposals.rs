@@ -224,6 +224,33 @@ async fn what_a_proposal_and_a_save_tell_is_bounded_and_says_what_was_cut_off() 
 }
 
 #[tokio::test]
+async fn an_axis_or_a_lock_is_guarded_however_much_that_is_normal_is_reached_before_it() {
+    let mut stage = Stage::set().await;
+    let hub = stage.begin(PROJECT, says(Rank::Normal, "hub")).await;
+    let rests = |text| relates(RelationKind::DependsOn, at(PROJECT, hub), text);
+    for number in 0..MEANING_NODES_MAX + 10 {
+        let text = rests(says(Rank::Normal, &format!("number {number}")));
+        stage.begin(PROJECT, text).await;
+    }
+    // What lies inside comes behind it.
+    let axis = rests(says(Rank::Axis, "axis"));
+    stage.begin(TASK, axis).await;
+    let lock = rests(says(Rank::Lock, "lock"));
+    stage.begin(WORKTREE, lock).await;
+    let text = says(Rank::Normal, "another hub");
+    let change = Some((hub, 1));
+    let proposed = stage.proposed(PrincipalKind::Human, PROJECT, change, text.clone());
+    let proposed = proposed.await.unwrap();
+    stage.change(PROJECT, (hub, 1), text).await;
+    let means = stage.node.meaning(&viewer(PROJECT), hub, 2).await.unwrap();
+    for told in [proposed, means] {
+        assert_eq!(told.impact.affected.len(), MEANING_NODES_MAX);
+        assert_eq!(told.impact.cut.map(|cut| cut.nodes), Some(12));
+        assert_eq!(guards(&told), [("lock", 1), ("axis", 1)]);
+    }
+}
+
+#[tokio::test]
 async fn what_could_not_be_saved_is_not_proposed() {
     let mut stage = Stage::set().await;
     let axis = stage.begin(PROJECT, says(Rank::Axis, "one API")).await;
