@@ -120,82 +120,73 @@ fn of_what_was_not_looked_at_when_the_time_ran_out_the_name_is_told_where_it_is_
     assert_eq!(title(2), None);
 }
 
+/// Dependents of a hub, of which the last ones in the order of nodes are no normal ones: an axis, a lock, and one that the hub
+/// itself constrains.
+const DEPENDENTS: usize = 2_000;
+const AXIS: usize = DEPENDENTS - 1;
+const LOCK: usize = DEPENDENTS - 3;
+const OWN: usize = DEPENDENTS - 5;
+
+fn rank_of(node: &Node) -> Rank {
+    match node {
+        node if *node == decision(AXIS) => Rank::Axis,
+        node if *node == decision(LOCK) => Rank::Lock,
+        _ => Rank::Normal,
+    }
+}
+
+/// The impact of that hub with room for so many, told of from the first to the last or the other way about.
+fn of_a_ranked_hub(nodes_max: usize, reversed: bool) -> Impact {
+    let limits = ImpactLimits { nodes_max, ..OPEN };
+    let mut walk = Walk::new(vec![decision(0)], limits);
+    let hub = walk.next().unwrap();
+    let dependents = (1..=DEPENDENTS).map(|n| between_decisions(n, RelationKind::DependsOn, 0));
+    let named = dependents.map(|edge| {
+        let name = DecisionName {
+            rank: rank_of(&edge.from),
+            title: edge.from.to_string(),
+        };
+        let name = Some(name);
+        NamedEdge { edge, name }
+    });
+    let mut into: Vec<NamedEdge> = named.collect();
+    if reversed {
+        into.reverse();
+    }
+    walk.part(&hub, into);
+    walk.part(&hub, [between_decisions(0, RelationKind::Constrains, OWN)]);
+    walk.seen(&hub, Seen::default());
+    while let Some(node) = walk.next() {
+        let seen = Seen {
+            title: Some(node.to_string()),
+            rank: Some(rank_of(&node)),
+            ..Seen::default()
+        };
+        walk.seen(&node, seen);
+    }
+    walk.finish()
+}
+
 #[test]
 fn for_axes_locks_and_what_a_decision_itself_says_there_is_room_before_what_is_normal() {
-    const MANY: usize = 2_000;
-    let dependents = (1..=MANY).map(|n| between_decisions(n, RelationKind::DependsOn, 0));
-    // The last of all in the order of nodes, and one of them in both directions.
-    let (axis, lock, own) = (MANY - 1, MANY - 3, MANY - 5);
-    let rank_of = |node: &Node| match node {
-        node if *node == decision(axis) => Rank::Axis,
-        node if *node == decision(lock) => Rank::Lock,
-        _ => Rank::Normal,
-    };
-    let told = |rooms: usize, reversed: bool| {
-        let limits = ImpactLimits {
-            nodes_max: rooms,
-            ..OPEN
-        };
-        let mut walk = Walk::new(vec![decision(0)], limits);
-        let hub = walk.next().unwrap();
-        let mut into: Vec<NamedEdge> = dependents
-            .clone()
-            .map(|edge| {
-                let name = DecisionName {
-                    rank: rank_of(&edge.from),
-                    title: edge.from.to_string(),
-                };
-                let name = Some(name);
-                NamedEdge { edge, name }
-            })
-            .collect();
-        if reversed {
-            into.reverse();
-        }
-        walk.part(&hub, into);
-        walk.part(&hub, [between_decisions(0, RelationKind::Constrains, own)]);
-        walk.seen(&hub, Seen::default());
-        while let Some(node) = walk.next() {
-            let rank = Some(rank_of(&node));
-            let title = Some(node.to_string());
-            walk.seen(
-                &node,
-                Seen {
-                    title,
-                    rank,
-                    ..Seen::default()
-                },
-            );
-        }
-        walk.finish()
-    };
-    for rooms in [3, 10, 1_000] {
-        let impact = told(rooms, false);
-        assert_eq!(
-            impact,
-            told(rooms, true),
-            "the order of relations does not matter"
-        );
-        let nodes: Vec<&Node> = impact.affected.iter().map(|one| &one.node).collect();
-        assert!(nodes.is_sorted() && nodes.len() == rooms);
-        for number in [axis, lock, own] {
-            assert!(nodes.contains(&&decision(number)), "{number} of {rooms}");
-        }
-        let rest = nodes.iter().filter(|node| rank_of(node) == Rank::Normal);
-        let mut expected: Vec<Node> = (1..=MANY).map(decision).collect();
+    for room in [3, 10, 1_000] {
+        let impact = of_a_ranked_hub(room, false);
+        assert_eq!(impact, of_a_ranked_hub(room, true), "in whatever order");
+        let mut expected: Vec<Node> = (1..=DEPENDENTS).map(decision).collect();
         expected.sort();
-        expected.truncate(rooms - 3);
-        let rest: Vec<&Node> = rest
-            .copied()
-            .filter(|node| **node != decision(own))
-            .collect();
-        assert_eq!(rest, expected.iter().collect::<Vec<_>>());
-        assert_eq!(impact.cut.map(|cut| cut.nodes), Some((MANY - rooms) as u64));
-        let guards = impact
-            .affected
-            .iter()
-            .filter(|one| one.rank != Some(Rank::Normal));
-        assert_eq!(guards.count(), 2);
+        expected.truncate(room - 3);
+        let mut first = [OWN, LOCK, AXIS].map(decision);
+        first.sort();
+        expected.extend(first);
+        let told = impact.affected.iter();
+        let nodes: Vec<&Node> = told.clone().map(|one| &one.node).collect();
+        assert_eq!(nodes, expected.iter().collect::<Vec<_>>());
+        assert!(
+            told.clone()
+                .all(|one| one.rank == Some(rank_of(&one.node)) && one.title.is_some())
+        );
+        let left_out = (DEPENDENTS - room) as u64;
+        assert_eq!(impact.cut.map(|cut| cut.nodes), Some(left_out));
     }
 }
 
