@@ -130,10 +130,6 @@ pub const ANCHOR_SEARCH_HITS_USUAL: usize = 10;
 pub const ANCHOR_SEARCH_HITS_MAX: usize = 50;
 /// Anchors that are counted behind the place where it ends.
 pub const ANCHOR_SEARCH_COUNTED_MAX: u64 = 1_000;
-/// Searches over anchors that are under way on one node.
-pub const ANCHOR_SEARCHES_MAX: usize = 4;
-/// Those of one organisation among them.
-pub const ANCHOR_SEARCHES_PER_ORG_MAX: usize = 2;
 /// Nodes that the analysis of an impact reaches.
 pub const IMPACT_NODES_MAX: usize = 10_000;
 /// Relations that are read for it, whether they carry a change or not: time does not end every analysis, and how many nodes

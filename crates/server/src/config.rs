@@ -124,6 +124,10 @@ pub struct ServerConfig {
     pub graph_queries_max: usize,
     /// Queries of graphs of one organisation that are under way at one time.
     pub graph_queries_per_org_max: usize,
+    /// Searches behind anchors that are under way at one time. Each reads originals, and counts their words.
+    pub anchor_searches_max: usize,
+    /// Searches behind anchors of one organisation that are under way at one time.
+    pub anchor_searches_per_org_max: usize,
     /// How long whoever is sent a backup may take nothing of it, in ms: it keeps old versions of rows.
     pub backup_stall_ms_max: u64,
     /// How long open connections may take to end at shutdown, in ms.
@@ -151,6 +155,8 @@ impl Default for ServerConfig {
             tail_page_rows: 256,
             graph_queries_max: 4,
             graph_queries_per_org_max: 2,
+            anchor_searches_max: 4,
+            anchor_searches_per_org_max: 2,
             backup_stall_ms_max: 60_000,
             shutdown_ms_max: 10_000,
         }
@@ -332,16 +338,7 @@ impl ServerConfig {
     fn check(&self) -> Result<(), sillok_core::Error> {
         self.check_requests()?;
         self.check_tails()?;
-        within(
-            "server.graph_queries_max",
-            self.graph_queries_max,
-            1..=1_024,
-        )?;
-        within(
-            "server.graph_queries_per_org_max",
-            self.graph_queries_per_org_max,
-            1..=1_024,
-        )?;
+        self.check_turns()?;
         within(
             "server.principal_requests_per_s",
             self.principal_requests_per_s,
@@ -378,6 +375,20 @@ impl ServerConfig {
             "server.requests_in_flight_max",
             self.requests_in_flight_max,
             1..=1 << 20,
+        )
+    }
+
+    fn check_turns(&self) -> Result<(), sillok_core::Error> {
+        let turns = |name, most| within(name, most, 1..=1_024);
+        turns("server.graph_queries_max", self.graph_queries_max)?;
+        turns(
+            "server.graph_queries_per_org_max",
+            self.graph_queries_per_org_max,
+        )?;
+        turns("server.anchor_searches_max", self.anchor_searches_max)?;
+        turns(
+            "server.anchor_searches_per_org_max",
+            self.anchor_searches_per_org_max,
         )
     }
 

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sillok_core::limits::ANCHOR_SEARCHES_PER_ORG_MAX;
 use sillok_core::principal::PrincipalKind;
 
 use super::{MIB, audited, decide, keep, kept, number, point, shown, text};
@@ -16,6 +15,8 @@ use crate::harness::{Client, ORG, PROJECT, WORKTREE, World, phrase};
 const BESIDE: &str = "org/acme/project/api/worktree/side";
 /// Large originals that a search reads, so that it takes far longer than a brief.
 const RUNS: usize = 8;
+/// Searches of an organisation that are under way at one time, as the server is configured.
+const SEARCHES: usize = 2;
 /// Briefs that are asked for and answered while a search is under way all along.
 const OVERLAPPED: u32 = 3;
 /// How long that is waited for.
@@ -86,7 +87,9 @@ async fn the_same_is_found_after_a_kill_and_where_it_is_said_it_can_be_read() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_brief_is_the_same_and_is_there_while_searches_run() {
-    let world = World::start().await;
+    let searches = SEARCHES.to_string();
+    let name = "SILLOK__SERVER__ANCHOR_SEARCHES_PER_ORG_MAX";
+    let world = World::start_with(|launch| launch.env(name, &searches)).await;
     let admin = world.admin();
     for rank in ["policy", "axis", "lock", "normal"] {
         decide(&admin, PROJECT, json!({ "title": phrase(), "rank": rank })).await;
@@ -99,8 +102,8 @@ async fn a_brief_is_the_same_and_is_there_while_searches_run() {
     let asked = json!({ "scope": WORKTREE });
     let before = admin.post("/v1/brief", &asked).await.ok();
     let searching = Arc::new(Searching::default());
-    let searches = [(); ANCHOR_SEARCHES_PER_ORG_MAX]
-        .map(|()| tokio::spawn(search_on(admin.clone(), Arc::clone(&searching))));
+    let searches =
+        [(); SEARCHES].map(|()| tokio::spawn(search_on(admin.clone(), Arc::clone(&searching))));
     // While all turns are taken before a brief and behind it, and nobody was answered between, a search was under way all along.
     let (mut overlapped, begun) = (0, Instant::now());
     while overlapped < OVERLAPPED {

@@ -21,7 +21,7 @@ use sillok_core::words::bm25::Query;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::decision_listed::DomainKey;
 use sillok_store::keys::{self, ScopeKey};
-use sillok_store::{Store, Txn};
+use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::Reader;
 use super::anchors::{Behind, anchor_of, behind};
@@ -44,7 +44,8 @@ struct Looking<'a> {
 impl<S: Store> Reader<S> {
     /// What the anchors lead to that a brief for the scope of `viewer` and a domain tells of, as far as it answers a query. They
     /// are looked at from the end of the brief on: what lies nearest and was added last comes first. What was withdrawn is
-    /// found, and says so, as in a brief; what is gone is not, and of what cannot be read only the title is looked at.
+    /// found, and says so, as in a brief; what is gone is not, and of what cannot be read only the title is looked at, if that
+    /// can be. Neither a row of what is led to nor one of an anchor ends a search by being damaged.
     ///
     /// # Errors
     /// What the store answers.
@@ -74,9 +75,12 @@ impl<S: Store> Reader<S> {
                     continue;
                 }
                 let anchor = anchor(&mut txn, &step, id).await?;
-                // It may have been dropped since it was listed.
-                if !anchor.is_dropped() {
-                    looking.look(&mut txn, &step.scope, &anchor).await?;
+                tokio::task::yield_now().await;
+                match anchor {
+                    None => looking.search.note_unreadable_anchor(),
+                    // It may have been dropped since it was listed.
+                    Some(anchor) if anchor.is_dropped() => {}
+                    Some(anchor) => looking.look(&mut txn, &step.scope, &anchor).await?,
                 }
             }
         }
@@ -98,7 +102,6 @@ impl Looking<'_> {
         anchor: &Anchor,
     ) -> Result<(), Error> {
         self.search.look_at(scope, anchor);
-        tokio::task::yield_now().await;
         for (lead, found) in self.leads(txn, anchor).await? {
             if let Some(original) = original_of(txn, lead, found, &self.search).await? {
                 self.search.take(original);
@@ -109,7 +112,7 @@ impl Looking<'_> {
     }
 
     /// What an anchor leads to that is there and was not come upon before, in the order in which that is told. Nothing is
-    /// read of what is known.
+    /// read of what is known. What cannot be read is counted, and left out.
     async fn leads(
         &mut self,
         txn: &mut impl Txn,
@@ -123,12 +126,16 @@ impl Looking<'_> {
             if !is_there || self.search.knows(node) {
                 continue;
             }
-            let found = behind(txn, node).await.map_err(|error| refusal(&error))?;
-            if let Some(found) = found {
-                leads.push(found.lead());
-                all_found.insert(node.clone(), found);
-            } else {
-                self.gone.insert(node.clone());
+            match behind(txn, node).await {
+                Ok(Some(found)) => {
+                    leads.push(found.lead());
+                    all_found.insert(node.clone(), found);
+                }
+                Ok(None) => {
+                    self.gone.insert(node.clone());
+                }
+                Err(StoreError::Corrupt { .. }) => self.search.note_unreadable(node.clone()),
+                Err(error) => return Err(refusal(&error)),
             }
         }
         let mut ordered = Vec::with_capacity(leads.len());
@@ -154,12 +161,12 @@ async fn next(txn: &mut impl Txn, listed: &mut RowStream) -> Result<Option<Ancho
     Ok(place.map(|place| place.anchor))
 }
 
-async fn anchor(txn: &mut impl Txn, step: &Step, id: AnchorId) -> Result<Anchor, Error> {
-    let found = anchor_of(txn, &ScopeKey::of(&step.scope), id).await;
-    found.map_err(|error| refusal(&error))?.ok_or_else(|| {
-        let what = format!("anchor {id} is listed in {} and not there", step.scope);
-        Error::new(ErrorCode::Internal, what)
-    })
+/// An anchor that is listed; none where its row is damaged, or lost.
+async fn anchor(txn: &mut impl Txn, step: &Step, id: AnchorId) -> Result<Option<Anchor>, Error> {
+    match anchor_of(txn, &ScopeKey::of(&step.scope), id).await {
+        Err(StoreError::Corrupt { .. }) => Ok(None),
+        found => found.map_err(|error| refusal(&error)),
+    }
 }
 
 /// An original with as much of its text as there is room for; none where it was erased since it was found. What cannot be
@@ -192,12 +199,12 @@ async fn original_of(
         }
         Ok(Some(said)) => (bytes.max(said.len() as u64), Err(Unread::NoRoom)),
         Err(error) if error.code == ErrorCode::Internal => {
-            // What was erased meanwhile is not damaged.
-            let found = behind(txn, &lead.to).await;
-            if found.map_err(|error| refusal(&error))?.is_none() {
-                return Ok(None);
+            match behind(txn, &lead.to).await {
+                // What was erased meanwhile is not damaged.
+                Ok(None) => return Ok(None),
+                Ok(Some(_)) | Err(StoreError::Corrupt { .. }) => (bytes, Err(Unread::Damaged)),
+                Err(error) => return Err(refusal(&error)),
             }
-            (bytes, Err(Unread::Damaged))
         }
         Err(error) => return Err(error),
     };

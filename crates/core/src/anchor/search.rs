@@ -134,7 +134,8 @@ pub struct SearchCut {
     pub originals: u64,
     /// Originals that were read from their beginning alone.
     pub in_part: u64,
-    /// Originals that cannot be read: only the title was looked at. They take nothing from what is found elsewhere.
+    /// Originals that cannot be read: only the title was looked at, or nothing where the row is damaged that says it; and
+    /// anchors that cannot be. They take nothing from what is found elsewhere.
     pub unreadable: u64,
 }
 
@@ -167,8 +168,8 @@ pub struct AnchorSearch {
     goals: Vec<Goal>,
     /// What was counted of each of them: of its title, of its text, and of the hints that lead there.
     texts: Vec<Counted>,
-    /// The places of what was come upon.
-    places: BTreeMap<Node, usize>,
+    /// The places of what was come upon; none of what nothing can be told of.
+    places: BTreeMap<Node, Option<usize>>,
     looked_at: LookedAt,
     /// Bytes of what cannot be read, at most so many of each as there was room for.
     wasted: u64,
@@ -259,12 +260,12 @@ impl AnchorSearch {
 
     /// Whether what the anchor leads to was come upon before: then it is noted that this one leads there as well.
     pub fn knows(&mut self, node: &Node) -> bool {
-        let Some(place) = self.places.get(node) else {
+        let Some(place) = self.places.get(node).copied() else {
             return false;
         };
-        if let Some(anchor) = self.anchors.len().checked_sub(1) {
-            self.goals[*place].anchors.push(anchor);
-            self.texts[*place].add(&self.anchors[anchor].counted);
+        if let (Some(place), Some(anchor)) = (place, self.anchors.len().checked_sub(1)) {
+            self.goals[place].anchors.push(anchor);
+            self.texts[place].add(&self.anchors[anchor].counted);
         }
         true
     }
@@ -277,7 +278,7 @@ impl AnchorSearch {
         let Entry::Vacant(place) = self.places.entry(original.lead.to.clone()) else {
             return;
         };
-        place.insert(self.goals.len());
+        place.insert(Some(self.goals.len()));
         let mut counted = self.words().count(&original.lead.title);
         counted.add(&self.anchors[anchor].counted);
         match &original.text {
@@ -298,6 +299,20 @@ impl AnchorSearch {
             original,
             anchors: vec![anchor],
         });
+    }
+
+    /// Counts something that the anchor leads to and whose own row cannot be read, unless it was come upon before. Nothing can
+    /// be told of it, not even what it is called, so it is no hit.
+    pub fn note_unreadable(&mut self, node: Node) {
+        if let Entry::Vacant(place) = self.places.entry(node) {
+            place.insert(None);
+            self.cut.unreadable += 1;
+        }
+    }
+
+    /// Counts an anchor that cannot be read: what it leads to is not known.
+    pub const fn note_unreadable_anchor(&mut self) {
+        self.cut.unreadable += 1;
     }
 
     /// Leaves anchors out that there is no room for: so many were counted, and there may be more.

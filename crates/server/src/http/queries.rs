@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sillok_core::error::Error;
-use sillok_core::limits::{ANCHOR_SEARCHES_MAX, ANCHOR_SEARCHES_PER_ORG_MAX};
 use sillok_core::scope::Scope;
 
 use super::App;
@@ -77,7 +76,11 @@ impl App {
     /// # Errors
     /// `busy` when its organisation, or all together, have as many under way as there may be.
     pub(super) fn search_turn(&self, scope: &Scope) -> Result<Turn, Error> {
-        let most = (ANCHOR_SEARCHES_MAX, ANCHOR_SEARCHES_PER_ORG_MAX);
+        let config = &self.inner.config;
+        let most = (
+            config.anchor_searches_max,
+            config.anchor_searches_per_org_max,
+        );
         self.inner
             .searches
             .turn(scope, most, "searches behind anchors")

@@ -113,12 +113,9 @@ async fn searched<P: Protocol>(
     let query = AnchorQuery::of(&words.join(" "), Some(hits_max))?;
     let reader = node.reader();
     let found = reader.search_anchors(viewer, domain, query).await?;
-    if found.cut.unreadable > 0 {
-        let what = "an original behind an anchor is not what was written";
-        return Err(Error::new(ErrorCode::Internal, what));
-    }
-    if found.spans_moments {
-        // What is told of several moments is compared with none of them.
+    let unreadable = found.cut.unreadable;
+    if found.spans_moments && unreadable == 0 {
+        // What is told of several moments is compared with none of them, unless it is wrong in each.
         return Err(Error::busy(
             "the search took longer than a moment lasts",
             100,
@@ -127,6 +124,7 @@ async fn searched<P: Protocol>(
     Ok(Told::Found {
         hits: found.hits.into_iter().map(hit).collect(),
         is_cut: !found.cut.is_nothing(),
+        unreadable,
     })
 }
 

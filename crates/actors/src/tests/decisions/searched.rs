@@ -15,8 +15,8 @@ use sillok_core::limits::{
     ANCHORS_PER_COMMAND_MAX, CHUNK_BYTES,
 };
 use sillok_core::principal::PrincipalKind;
-use sillok_store::keys::Family;
-use sillok_store::{Store as _, Txn as _};
+use sillok_store::keys::{self, Family, ScopeKey};
+use sillok_store::{Read, Store as _, Txn as _};
 
 use super::erased::erase;
 use super::kept::{kept, listed_in, points_to};
@@ -26,6 +26,9 @@ use crate::rebuild::rebuild;
 use crate::tests::harness::{AS_MEANT, PROJECT, TASK, TestStore, later_node, ports, scope, store};
 use crate::tests::line::{Fate, Line};
 use crate::tests::world::{ORG, OTHER_PROJECT, WORKTREE};
+
+/// Turns in which a search comes to what it waits for.
+const TURNS: usize = 64;
 
 impl Stage {
     async fn searched(&self, path: &str, domain: &str, text: &str) -> AnchorsFound {
@@ -240,6 +243,31 @@ fn without_chunks(store: &TestStore) -> Line {
     line
 }
 
+/// Loses all chunks, behind the back of the node.
+async fn lose_chunks(store: &TestStore) {
+    let mut txn = store.begin().await.unwrap();
+    txn.clear_range(&Family::Chunk.range());
+    txn.commit().await.unwrap();
+}
+
+/// Damages a row that is there, behind the back of the node.
+async fn spoil(store: &TestStore, key: Vec<u8>) {
+    let mut txn = store.begin().await.unwrap();
+    let row = txn.get(&key, Read::Snapshot).await.unwrap();
+    let mut row = row.expect("it was written").to_vec();
+    *row.last_mut().expect("it ends with its checksum") ^= 1;
+    txn.set(key, row);
+    txn.commit().await.unwrap();
+}
+
+/// What was not looked at where so many cannot be read, and there was room for all else.
+fn unreadable(count: u64) -> SearchCut {
+    SearchCut {
+        unreadable: count,
+        ..SearchCut::default()
+    }
+}
+
 /// The chunks are heard of, in no moment that has begun.
 fn go_on(line: &Line) {
     line.outlive();
@@ -331,9 +359,7 @@ async fn a_damaged_original_is_counted_found_by_its_title_and_hides_nothing_else
     let sound = stage.keep(PROJECT, "a run", "it met a deadlock").await;
     let to = vec![kept(PROJECT, lost), kept(PROJECT, sound)];
     stage.point_to(PROJECT, "what ran", to).await;
-    let mut txn = store.begin().await.unwrap();
-    txn.clear_range(&Family::Chunk.range());
-    txn.commit().await.unwrap();
+    lose_chunks(&store).await;
     let found = stage.searched(TASK, "global", "deadlock").await;
     let told: BTreeSet<(String, u64)> = found
         .hits
@@ -347,12 +373,100 @@ async fn a_damaged_original_is_counted_found_by_its_title_and_hides_nothing_else
     let expected = expected.map(|(excerpt, bytes)| (excerpt, bytes as u64));
     assert_eq!(told, BTreeSet::from(expected));
     assert_eq!(found.looked_at.originals, 1);
-    let cut = SearchCut {
-        unreadable: 1,
-        ..SearchCut::default()
-    };
-    assert_eq!(found.cut, cut);
+    assert_eq!(found.cut, unreadable(1));
     assert!(stage.found(TASK, "global", "livelock").await.is_empty());
+}
+
+#[tokio::test]
+async fn damaged_evidence_is_counted_once_whoever_leads_there_and_hides_nothing_else() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let lost = stage.keep(PROJECT, "a run", "it met a deadlock").await;
+    let sound = stage.keep(PROJECT, "another run", "a deadlock").await;
+    let both = vec![kept(PROJECT, lost), kept(PROJECT, sound)];
+    stage.point_to(PROJECT, "what ran", both).await;
+    stage
+        .point_to(TASK, "the deadlock", vec![kept(PROJECT, lost)])
+        .await;
+    assert_eq!(stage.found(TASK, "global", "deadlock").await.len(), 2);
+    let here = ScopeKey::of(&scope(PROJECT));
+    spoil(&store, keys::evidence::key(&here, lost)).await;
+    let found = stage.searched(TASK, "global", "deadlock").await;
+    assert_eq!(titles(&found), ["another run"]);
+    assert_eq!((found.looked_at.anchors, found.looked_at.originals), (2, 1));
+    assert_eq!(found.cut, unreadable(1));
+}
+
+#[tokio::test]
+async fn a_damaged_decision_is_counted_once_whoever_leads_there_and_hides_nothing_else() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let lost = stage.begin(PROJECT, says(Rank::Lock, "a deadlock")).await;
+    let text = says(Rank::Lock, "another deadlock");
+    let sound = stage.begin(PROJECT, text).await;
+    let run = stage.keep(PROJECT, "a run", "it met a deadlock").await;
+    let all = vec![at(PROJECT, lost), at(PROJECT, sound), kept(PROJECT, run)];
+    stage.point_to(PROJECT, "what ran", all).await;
+    stage
+        .point_to(TASK, "the deadlock", vec![at(PROJECT, lost)])
+        .await;
+    assert_eq!(stage.found(TASK, "global", "deadlock").await.len(), 3);
+    let here = ScopeKey::of(&scope(PROJECT));
+    spoil(&store, keys::decision::key(&here, lost)).await;
+    let found = stage.searched(TASK, "global", "deadlock").await;
+    let told = BTreeSet::from_iter(titles(&found));
+    let expected = ["a run", "another deadlock"].map(str::to_owned);
+    assert_eq!(told, BTreeSet::from(expected));
+    assert_eq!((found.looked_at.anchors, found.looked_at.originals), (2, 2));
+    assert_eq!(found.cut, unreadable(1));
+}
+
+#[tokio::test]
+async fn a_damaged_anchor_is_counted_and_hides_nothing_that_others_lead_to() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let first = stage.keep(PROJECT, "a run", "it met a deadlock").await;
+    let second = stage.keep(PROJECT, "another run", "a deadlock").await;
+    let choice = vec![kept(PROJECT, second)];
+    stage.point_to(PROJECT, "one that ran", choice).await;
+    let both = vec![kept(PROJECT, first), kept(PROJECT, second)];
+    let lost = stage.point_to(PROJECT, "what ran", both).await;
+    assert_eq!(stage.found(TASK, "global", "deadlock").await.len(), 2);
+    let key = keys::anchor::key(&ScopeKey::of(&scope(PROJECT)), lost);
+    spoil(&store, key.clone()).await;
+    let found = stage.searched(TASK, "global", "deadlock").await;
+    assert_eq!(titles(&found), ["another run"]);
+    assert_eq!((found.hits[0].others, found.looked_at.anchors), (0, 1));
+    assert_eq!(found.cut, unreadable(1));
+    // So is one that is listed and not there.
+    let mut txn = store.begin().await.unwrap();
+    txn.clear(key);
+    txn.commit().await.unwrap();
+    let without = stage.searched(TASK, "global", "deadlock").await;
+    assert_eq!(without, found);
+}
+
+#[tokio::test]
+async fn what_is_damaged_while_it_is_read_is_counted_once_and_found_by_its_title() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let run = stage.keep(PROJECT, "a mutex", &long("a mutex")).await;
+    let to = vec![kept(PROJECT, run)];
+    stage.point_to(PROJECT, "a run", to).await;
+    let line = without_chunks(&store);
+    let (found, ()) = tokio::join!(found_over(&line, "mutex"), async {
+        // By then it waits for the first chunk.
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+        let here = ScopeKey::of(&scope(PROJECT));
+        spoil(&store, keys::evidence::key(&here, run)).await;
+        lose_chunks(&store).await;
+        go_on(&line);
+    });
+    assert!(found.spans_moments, "it began before");
+    assert_eq!(titles(&found), ["a mutex"]);
+    assert_eq!(found.cut, unreadable(1));
 }
 
 /// Fills all layers of a brief: how that is asked for.

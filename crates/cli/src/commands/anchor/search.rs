@@ -73,7 +73,7 @@ fn missed(cut: &AnchorsCut) -> Vec<String> {
     if cut.unreadable > 0 {
         let damaged = cut.unreadable;
         lines.push(format!(
-            "damaged where they are stored, and looked at by title alone: {damaged}"
+            "damaged where they are stored, and looked at by title at most: {damaged}"
         ));
     }
     lines
@@ -164,7 +164,7 @@ mod tests {
         cut.cut.as_mut().unwrap().unreadable = 3;
         cut.spans_moments = true;
         let said = described(PLAIN, &cut);
-        let damaged = "damaged where they are stored, and looked at by title alone: 3";
+        let damaged = "damaged where they are stored, and looked at by title at most: 3";
         let slow = "it took a while: what changed meanwhile is told as it was when it was read";
         let last = format!("\n\n{room}\n\n{damaged}\n\n{slow}");
         assert!(said.ends_with(&last), "{said}");
@@ -181,7 +181,7 @@ mod tests {
             unreadable: 1,
         });
         let said = described(PLAIN, &cut);
-        assert!(said.ends_with("looked at by title alone: 1"), "{said}");
+        assert!(said.ends_with("looked at by title at most: 1"), "{said}");
         assert!(!said.contains("for want of room"), "{said}");
     }
 }

@@ -265,6 +265,36 @@ fn what_cannot_be_read_is_counted_found_by_its_title_and_takes_its_part_of_the_r
 }
 
 #[test]
+fn what_nothing_can_be_told_of_is_counted_once_and_is_no_hit() {
+    let mut search = AnchorSearch::new(query("deadlock"));
+    search.look_at(&scope(), &anchor(1, "a deadlock", &[0, 1]));
+    assert!(!search.knows(&node(0)));
+    search.note_unreadable(node(0));
+    search.take(damaged(1, "a run", 0));
+    search.look_at(&scope(), &anchor(2, "a deadlock again", &[0, 1]));
+    for number in [0, 1] {
+        assert!(search.knows(&node(number)));
+        search.note_unreadable(node(number));
+        search.take(damaged(number, "a deadlock", 0));
+    }
+    search.note_unreadable_anchor();
+    let found = search.finish();
+    assert_eq!(numbers(&found), [1], "by its hint, as what has a title");
+    assert_eq!(found.hits[0].others, 1);
+    assert_eq!((found.looked_at.anchors, found.cut.unreadable), (2, 3));
+}
+
+#[test]
+fn as_many_as_there_is_room_for_are_tried_though_nothing_can_be_told_of_them() {
+    let mut search = AnchorSearch::new(query("deadlock"));
+    for _ in 0..ANCHOR_SEARCH_ORIGINALS_MAX {
+        assert!(!search.is_full());
+        search.note_unreadable_anchor();
+    }
+    assert!(search.is_full());
+}
+
+#[test]
 fn the_words_of_titles_and_hints_are_counted_when_they_are_handed_in_and_not_at_the_end() {
     let mut search = AnchorSearch::new(query("deadlock livelock"));
     search.look_at(&scope(), &anchor(1, "here", &[0]));

@@ -132,7 +132,8 @@ pub struct AnchorsCut {
     pub originals: u64,
     /// Originals of which the beginning alone was.
     pub in_part: u64,
-    /// Originals that are damaged where they are stored: of these too the title alone was looked at.
+    /// Originals that are damaged where they are stored: of these too the title alone was looked at, or nothing where the row
+    /// is damaged that says it; and anchors that are.
     #[serde(default)]
     pub unreadable: u64,
 }

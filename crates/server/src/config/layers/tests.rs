@@ -180,6 +180,32 @@ fn a_value_of_another_type_or_out_of_range_is_refused() {
 }
 
 #[test]
+fn there_is_a_turn_for_a_query_and_a_search_at_least_and_never_for_very_many() {
+    for key in [
+        "server.graph_queries_max",
+        "server.graph_queries_per_org_max",
+        "server.anchor_searches_max",
+        "server.anchor_searches_per_org_max",
+    ] {
+        let load = |value| {
+            Layers {
+                flags: pairs(&[(key, value)]),
+                ..Layers::default()
+            }
+            .load()
+        };
+        for value in ["1", "1024"] {
+            assert!(load(value).is_ok(), "{key} of {value}");
+        }
+        for value in ["0", "1025"] {
+            let refused = load(value).unwrap_err().to_string();
+            let why = format!("configuration {key} is out of range: 1 to 1024");
+            assert!(refused.contains(&why), "{refused}");
+        }
+    }
+}
+
+#[test]
 fn a_value_that_is_none_of_those_a_key_takes_is_refused_with_the_key() {
     for (key, value) in [
         ("log.format", "yaml"),

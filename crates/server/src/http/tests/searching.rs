@@ -4,9 +4,7 @@ use serde_json::{Value, json};
 use sillok_core::ErrorCode;
 use sillok_core::anchor::Standing;
 use sillok_core::decision::Rank;
-use sillok_core::limits::{
-    ANCHOR_SEARCH_HITS_MAX, ANCHOR_SEARCH_QUERY_BYTES_MAX, ANCHOR_SEARCHES_PER_ORG_MAX,
-};
+use sillok_core::limits::{ANCHOR_SEARCH_HITS_MAX, ANCHOR_SEARCH_QUERY_BYTES_MAX};
 use sillok_core::scope::Scope;
 
 use super::Server;
@@ -14,6 +12,7 @@ use crate::api::{
     AnchorsAdded, AnchorsFound, DecisionSaved, EventView, EvidenceSaved, EvidenceText, Page,
     Problem,
 };
+use crate::config::Config;
 
 const PROJECT: &str = "org/acme/project/api";
 const WORKTREE: &str = "org/acme/project/api/worktree/main";
@@ -171,7 +170,8 @@ async fn who_has_no_turn_is_told_to_come_back_and_briefs_are_loaded_all_the_same
     let server = Server::start().await;
     let scope = Scope::parse(PROJECT).unwrap();
     let turn = || server.app.search_turn(&scope).unwrap();
-    let turns: Vec<_> = (0..ANCHOR_SEARCHES_PER_ORG_MAX).map(|_| turn()).collect();
+    let all = Config::default().server.anchor_searches_per_org_max;
+    let turns: Vec<_> = (0..all).map(|_| turn()).collect();
     let asked = json!({ "scope": PROJECT, "query": "deadlock" });
     let refused = server.search(&server.admin, asked.clone()).await;
     assert_eq!(refused.unwrap_err().code, ErrorCode::Busy);
@@ -180,4 +180,31 @@ async fn who_has_no_turn_is_told_to_come_back_and_briefs_are_loaded_all_the_same
     brief.await.unwrap();
     drop(turns);
     server.search(&server.admin, asked).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_organisation_has_so_many_searches_under_way_and_all_together_so_many() {
+    let asked = async |all, of_each| {
+        let server = Server::with(|config| {
+            config.server.anchor_searches_max = all;
+            config.server.anchor_searches_per_org_max = of_each;
+        })
+        .await;
+        let scope = Scope::parse(PROJECT).unwrap();
+        let under_way = server.app.search_turn(&scope).unwrap();
+        let ask = async |scope: &str| {
+            let body = json!({ "scope": scope, "query": "deadlock" });
+            let refused = server.search(&server.admin, body).await.err();
+            refused.map(|refused| refused.code)
+        };
+        let told = (ask(BESIDE).await, ask("org/zeta").await);
+        // A turn is given back.
+        drop(under_way);
+        assert_eq!(ask(PROJECT).await, None);
+        told
+    };
+    let busy = Some(ErrorCode::Busy);
+    assert_eq!(asked(1, 1).await, (busy, busy));
+    assert_eq!(asked(2, 1).await, (busy, None));
+    assert_eq!(asked(3, 2).await, (None, None));
 }

@@ -133,8 +133,14 @@ pub(crate) enum Told {
     Text(Option<Excerpt>),
     /// The anchor, and what it points to, in its order; nothing where there is none.
     Followed(Option<(Pointer, Vec<Goal>)>),
-    /// What is found behind anchors, and whether a bound cut anything off.
-    Found { hits: Vec<Hit>, is_cut: bool },
+    /// What is found behind anchors, and what was not looked at.
+    Found {
+        hits: Vec<Hit>,
+        /// Whether anything was not.
+        is_cut: bool,
+        /// How much of it cannot be read.
+        unreadable: u64,
+    },
     /// That it is refused, and why.
     Refused(ErrorCode),
 }

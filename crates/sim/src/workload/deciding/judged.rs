@@ -164,10 +164,15 @@ fn wrong(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
                 words,
                 hits_max,
             },
-            Told::Found { hits, is_cut },
+            Told::Found {
+                hits,
+                is_cut,
+                unreadable,
+            },
         ) => {
             let asked = (words.as_slice(), *hits_max);
-            wrong_found(view, (&by.scope, domain), asked, (hits, *is_cut))
+            let told = (hits.as_slice(), *is_cut, *unreadable);
+            wrong_found(view, (&by.scope, domain), asked, told)
         }
         _ => Some("it is the answer to something else".to_owned()),
     }

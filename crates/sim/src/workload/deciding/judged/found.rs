@@ -2,6 +2,7 @@
 //!
 //! Owns the comparison with one point of what was committed: each hit is led to by an anchor that a brief tells of and has a
 //! word that was looked for, none that has one is missing, unless it is worse than all that are told, and the best comes first.
+//! Nothing is called unreadable: no world damages a row.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +18,13 @@ pub(super) fn wrong_found(
     view: &View<'_>,
     (scope, domain): (&Scope, &Domain),
     (words, hits_max): (&[String], usize),
-    (hits, is_cut): (&[Hit], bool),
+    (hits, is_cut, unreadable): (&[Hit], bool, u64),
 ) -> Option<String> {
+    if unreadable > 0 {
+        return Some(format!(
+            "{unreadable} are called unreadable, and nothing is damaged"
+        ));
+    }
     let led = view.led(scope, domain);
     let mut told: BTreeSet<&Node> = BTreeSet::new();
     for hit in hits {
@@ -226,7 +232,8 @@ mod tests {
         let view = timeline.last();
         let is_wrong = |hits: &[Hit], hits_max, is_cut| {
             let asked = (&scope(), &"ui".parse().unwrap());
-            wrong_found(&view, asked, (&words(), hits_max), (hits, is_cut)).is_some()
+            let told = (hits, is_cut, 0);
+            wrong_found(&view, asked, (&words(), hits_max), told).is_some()
         };
         // What was added last is come upon first.
         let [wall, last, best, first] = all_right(&view).try_into().unwrap();
@@ -264,7 +271,8 @@ mod tests {
         let view = timeline.last();
         let is_wrong_among = |hits: &[Hit], words: &[String], hits_max, is_cut| {
             let asked = (&scope(), &"ui".parse().unwrap());
-            wrong_found(&view, asked, (words, hits_max), (hits, is_cut)).is_some()
+            let told = (hits, is_cut, 0);
+            wrong_found(&view, asked, (words, hits_max), told).is_some()
         };
         let right = right(&view);
         let is_wrong = |spoil: fn(&mut Hit)| {
@@ -293,6 +301,25 @@ mod tests {
         let nowhere = vec!["nowhere".to_owned()];
         assert!(is_wrong_among(&[right], &nowhere, 9, false));
         assert!(!is_wrong_among(&[], &nowhere, 9, false));
+    }
+
+    #[test]
+    fn what_is_called_unreadable_is_found_wrong_whatever_else_is_told() {
+        let timeline = timeline();
+        let view = timeline.last();
+        let right = [right(&view)];
+        let is_wrong = |hits: &[Hit], is_cut, unreadable| {
+            let asked = (&scope(), &"ui".parse().unwrap());
+            let told = (hits, is_cut, unreadable);
+            wrong_found(&view, asked, (&words(), 9), told).is_some()
+        };
+        for is_cut in [false, true] {
+            assert!(!is_wrong(&right, is_cut, 0));
+            for unreadable in [1, 2] {
+                assert!(is_wrong(&right, is_cut, unreadable));
+                assert!(is_wrong(&[], is_cut, unreadable));
+            }
+        }
     }
 
     #[test]
