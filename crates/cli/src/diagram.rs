@@ -235,10 +235,18 @@ pub fn in_words<'a>(
 #[must_use]
 pub fn cut_off(cut: Option<&ImpactCut>) -> Option<String> {
     let cut = cut?;
-    let nodes = (cut.nodes > 0)
-        .then(|| format!("at least {} nodes more than there is room for", cut.nodes));
-    let depth = (cut.depth > 0)
-        .then(|| format!("at least {} nodes at the greatest depth lead on", cut.depth));
+    let nodes = (cut.nodes > 0).then(|| {
+        format!(
+            "nodes that relations name and that there is no room for: {}",
+            cut.nodes
+        )
+    });
+    let depth = (cut.depth > 0).then(|| {
+        format!(
+            "nodes at the greatest depth whose relations lead on: {}",
+            cut.depth
+        )
+    });
     let relations = (cut.relations)
         .then(|| "what further relations lead to, since enough were read".to_owned());
     let time = cut.time.then(|| "time ran out".to_owned());
@@ -246,7 +254,13 @@ pub fn cut_off(cut: Option<&ImpactCut>) -> Option<String> {
         .into_iter()
         .flatten()
         .collect();
-    (!parts.is_empty()).then(|| format!("cut off: {}", parts.join("; ")))
+    // What is counted follows from relations alone.
+    let doubt = if cut.nodes > 0 || cut.depth > 0 {
+        " (what relations name was not looked at: some may not hold any more, and there may be more)"
+    } else {
+        ""
+    };
+    (!parts.is_empty()).then(|| format!("cut off: {}{doubt}", parts.join("; ")))
 }
 
 /// A node's name on one line.

@@ -105,13 +105,13 @@ pub struct Affected {
     pub rank: Option<Rank>,
 }
 
-/// What a limit cut off. Once it is known that there is more, no relation is read to count it: the numbers say how many
-/// there are at least.
+/// What a limit cut off. The numbers follow from relations that were read by then, and nobody looked at what these name: some
+/// of it may not hold any more, and there may be more, since no relation is read to count it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// Nodes that were reached and are not told of, since there were enough, each once: at least so many.
+    /// Nodes that relations lead to and that are not told of, since there were enough, each once.
     pub nodes: u64,
-    /// Nodes at the greatest depth that lead on to one that is not told of: at least so many.
+    /// Nodes at the greatest depth whose relations lead on to one that is not told of.
     pub depth: u64,
     /// Whether so many relations were read that further ones were not, so that what they lead to is missing.
     pub relations: bool,

@@ -153,7 +153,8 @@ pub const BRIEF_BYTES_MAX: usize = 4 << 20;
 pub const BRIEF_ITEMS_USUAL: usize = 200;
 /// Bytes that a brief has room for where nothing is said.
 pub const BRIEF_BYTES_USUAL: usize = 256 << 10;
-/// The part of its room, as one in so many, that a brief has for the references of its structural layer.
+/// The part of the room that the policies of a brief leave, as one in so many, that it has for the references of its structural
+/// layer.
 pub const BRIEF_STRUCTURAL_PART: usize = 4;
 /// Items that are counted behind the place where a brief is cut.
 pub const BRIEF_COUNTED_MAX: usize = 1_000;

@@ -25,7 +25,7 @@ const HELD_TIMES: usize = 128;
 /// of that class.
 const TEXT_BYTES_MAX: usize = 256;
 /// Most regular expressions of a query. One that is written again is the same one, so this is also how often there is what one
-/// holds to match again.
+/// holds to match again. Of larger ones the memory of a query holds fewer.
 const REGEXES_MAX: usize = 8;
 
 /// A regular expression that a whole text is held against.
@@ -122,6 +122,7 @@ impl Matchers {
 #[cfg(test)]
 mod tests {
     use serde_json::Map;
+    use sillok_core::limits::GRAPH_MEMORY_BYTES_MAX;
 
     use super::*;
     use crate::compile::compile;
@@ -164,5 +165,28 @@ mod tests {
         assert!(Matcher::new(r"\w{10}", &|| false).is_err());
         // Each group is held for each state.
         assert!(made("((a))").held() > made("a").held());
+    }
+
+    #[test]
+    fn the_memory_of_a_query_holds_as_many_of_each_size_as_the_documents_say() {
+        let fitting = |text: &str| {
+            let held = Matcher::new(text, &|| false).unwrap().held();
+            REGEXES_MAX.min(GRAPH_MEMORY_BYTES_MAX / held)
+        };
+        let [small, medium, large] = ["a+", r"\w+", r"\w+ \w+"].map(fitting);
+        assert_eq!((small, medium, large), (8, 7, 3));
+        let [above_small, above_medium, _] = SIZES.map(|bytes| bytes >> 10);
+        let row = format!(
+            "| regular expressions of a query | {small}, each of {TEXT_BYTES_MAX} bytes; \
+             {medium} where each takes more than {above_small} KiB of memory, \
+             {large} where each takes more than {above_medium} KiB, and fewer of many groups"
+        );
+        let document = include_str!("../../../docs/operations.md");
+        assert!(document.contains(&row), "{row}");
+        // Where the larger ones have enough groups, one fewer has room.
+        let grouped = format!(r"\w+{}", "()".repeat(14));
+        assert_eq!(fitting(&grouped), medium - 1);
+        let grouped = format!(r"\w+ \w+{}", "()".repeat(40));
+        assert_eq!(fitting(&grouped), large - 1);
     }
 }

@@ -19,6 +19,36 @@ const DECISIONS_TOUR: &str = "Decisions\n";
 const EVIDENCE_TOUR: &str = "Evidence and anchors\n";
 /// The heading of the section that has the tour of what is kept of a conversation.
 const COMPACTED_TOUR: &str = "When a conversation is compacted\n";
+/// The line of that tour which runs its hook.
+const HOOK: &str = "before_compaction \"$SILLOK_DATA/conversation.jsonl\"";
+/// What fails before the hook of the tour runs: saving, which says half of an id, and then, twice, the anchor.
+const FAILING: &str = r#"
+sillok() { echo -n 0198; return 75; }
+if before_compaction "$SILLOK_DATA/conversation.jsonl"; then exit 1; fi
+kept() { command sillok evidence list | grep -c 'before it was compacted' || true; }
+receipts() { ls "$SILLOK_DATA" | grep -c '^kept-' || true; }
+test "$(kept)" = 0
+sillok() { test "$1 $2" != "anchor add" && command sillok "$@"; }
+if before_compaction "$SILLOK_DATA/conversation.jsonl"; then exit 1; fi
+if before_compaction "$SILLOK_DATA/conversation.jsonl"; then exit 1; fi
+test "$(kept)" = 1
+test "$(receipts)" = 1
+unset -f sillok
+"#;
+/// What holds behind it: one is kept, with its anchor, and a conversation that has gone on, or is another one, is kept as well.
+const MENDED: &str = r#"
+test "$(kept)" = 1
+test "$(receipts)" = 0
+test "$(sillok anchor list | grep -c 'The whole conversation')" = 1
+echo '{"role": "user", "text": "Which carts?"}' >> "$SILLOK_DATA/conversation.jsonl"
+before_compaction "$SILLOK_DATA/conversation.jsonl"
+test "$(kept)" = 2
+echo '{"role": "user", "text": "What of taxes?"}' > "$SILLOK_DATA/another.jsonl"
+before_compaction "$SILLOK_DATA/another.jsonl"
+test "$(kept)" = 3
+test "$(receipts)" = 0
+test "$(sillok anchor list | grep -c 'The whole conversation')" = 3
+"#;
 
 /// The lines of the blocks of a document that are marked as shell.
 fn shell_lines(document: &str) -> Vec<String> {
@@ -234,6 +264,21 @@ fn every_line_of_the_tour_of_a_conversation_that_is_compacted_runs() {
     assert!(!brief.contains(original), "it only points: {brief}");
     let refused = "line 1 of standard input: missing field `to`";
     assert!(said.contains(refused), "{said}");
+}
+
+#[test]
+fn a_hook_that_failed_and_runs_again_keeps_the_conversation_once() {
+    let mut lines = Vec::new();
+    for line in shell_lines_below("docs/guide.md", COMPACTED_TOUR) {
+        let behind = if line == HOOK { MENDED } else { "" };
+        let before = if line == HOOK { FAILING } else { "" };
+        lines.extend(before.lines().map(str::to_owned));
+        lines.push(line);
+        lines.extend(behind.lines().map(str::to_owned));
+    }
+    let said = run(&lines, &binary::path());
+    // Each of these was asked once: the hook ran where it stands, and what holds behind it was looked at.
+    assert_eq!(said.matches("+ test 3 = 3").count(), 2, "{said}");
 }
 
 /// Checks that every line ran that begins with the binary's name, by its first words.

@@ -168,12 +168,25 @@ fn a_cut_is_told_in_every_form() {
         relations: true,
         time: true,
     });
-    let said = "cut off: at least 5 nodes more than there is room for; at least 2 nodes at the greatest depth lead on; \
-                what further relations lead to, since enough were read; time ran out";
+    let said = "cut off: nodes that relations name and that there is no room for: 5; \
+                nodes at the greatest depth whose relations lead on: 2; \
+                what further relations lead to, since enough were read; time ran out \
+                (what relations name was not looked at: some may not hold any more, and there may be more)";
     assert_eq!(tree(&cut, PLAIN).lines().last(), Some(said));
     assert!(mermaid(&cut).ends_with(&format!("  %% {said}")));
     assert!(dot(&cut).ends_with(&format!("  // {said}\n}}")));
     assert_eq!(cut_off(None), None);
+    // Where nothing is counted, nothing is said of what was.
+    let of_time = ImpactCut {
+        nodes: 0,
+        depth: 0,
+        relations: false,
+        time: true,
+    };
+    assert_eq!(
+        cut_off(Some(&of_time)).as_deref(),
+        Some("cut off: time ran out")
+    );
 }
 
 #[test]

@@ -87,8 +87,8 @@ impl Cutter {
         Ok(())
     }
 
-    /// Takes the structural layer: references to the first nodes that are affected, as many as the layer has room for
-    /// ([`structural_max`]). Those behind are left out.
+    /// Takes the structural layer: references to the first nodes that are affected, as many as the layer has room for in what
+    /// was left of the budget before it ([`structural_max`]). Those behind are left out.
     ///
     /// # Errors
     /// As [`Self::take`].
@@ -97,7 +97,7 @@ impl Cutter {
         let all = impact.affected.len();
         let references = || (0..all).filter_map(|index| BriefItem::of_impact(impact, index));
         let bytes = references().map(|item| item.bytes());
-        let taken = structural_max(self.budget, bytes).min(all);
+        let taken = structural_max(self.left(), bytes).min(all);
         for item in references().take(taken) {
             self.take(item)?;
         }
@@ -148,6 +148,14 @@ impl Cutter {
             bytes: self.bytes as u64,
             cut: cut.collect(),
             impact_cut: self.impact_cut,
+        }
+    }
+
+    /// What is left of the budget.
+    fn left(&self) -> BriefBudget {
+        BriefBudget {
+            items_max: self.budget.items_max.saturating_sub(self.items.len()),
+            bytes_max: self.budget.bytes_max.saturating_sub(self.bytes),
         }
     }
 }

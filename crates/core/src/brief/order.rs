@@ -71,13 +71,14 @@ pub fn loading_order(scope: &Scope, domain: &Domain) -> Vec<Step> {
 }
 
 /// How many references the structural layer has room for, of those with these bytes, in their order: a part of the items and
-/// of the bytes that the whole brief has room for, and one in any case. References stand before every axis and lock, and
-/// whatever depends on the nodes at hand makes more of them: without a bound, enough of them would cut all of these off. It moves
-/// nothing: what is taken is the front of the layer, and behind it the next one follows.
+/// of the bytes that the layers before it left, and one in any case. References stand before every axis and lock, and
+/// whatever depends on the nodes at hand makes more of them: without a bound, enough of them would cut all of these off. So would
+/// a part of the whole budget, where policies took most of it. It moves nothing: what is taken is the front of the layer, and
+/// behind it the next one follows.
 #[must_use]
-pub fn structural_max(budget: BriefBudget, bytes: impl IntoIterator<Item = usize>) -> usize {
-    let items_max = budget.items_max / BRIEF_STRUCTURAL_PART;
-    let bytes_max = budget.bytes_max / BRIEF_STRUCTURAL_PART;
+pub fn structural_max(left: BriefBudget, bytes: impl IntoIterator<Item = usize>) -> usize {
+    let items_max = left.items_max / BRIEF_STRUCTURAL_PART;
+    let bytes_max = left.bytes_max / BRIEF_STRUCTURAL_PART;
     let mut all = 0_usize;
     let fitting = bytes.into_iter().take(items_max).take_while(|bytes| {
         all = all.saturating_add(*bytes);

@@ -158,6 +158,9 @@ struct Loaded {
     rows_counted: usize,
 }
 
+/// Where an item stands: its layer, whether it is of the named domain, its scope, and when it came about.
+type Place = (u8, bool, Reverse<Level>, u64);
+
 /// What is listed, each list by the order of its rows.
 type Listed<'a> = BTreeMap<(Scope, Lists, Domain), BTreeMap<(Seq, [u8; 16]), Row<'a>>>;
 
@@ -229,14 +232,55 @@ impl Asked<'_> {
         self.load(budget).unwrap().brief
     }
 
-    /// The references that a brief with such a budget has room for: four times all of them fit into it, or it is one.
+    /// The decisions that hold here, sorted by what the specification says, word for word, each with its place.
+    fn decisions(&self) -> Vec<(Place, BriefItem)> {
+        let here = self.chains.iter().filter(|chain| {
+            let is_of_domain = chain.domain.is_global() || chain.domain == self.domain;
+            chain.active && chain.scope.contains(&self.scope) && is_of_domain
+        });
+        let placed = here.map(|chain| {
+            let is_global = chain.domain.is_global();
+            let layer = match chain.rank {
+                Rank::Policy => Layer::Policy,
+                Rank::Axis if is_global => Layer::GlobalAxis,
+                Rank::Axis => Layer::DomainAxis,
+                Rank::Lock => Layer::Lock,
+                Rank::Normal => Layer::Normal,
+            };
+            let level = Reverse(chain.scope.level());
+            let place: Place = (layer as u8, !is_global, level, chain.begun.get());
+            (place, chain.item(layer))
+        });
+        let mut all: Vec<_> = placed.collect();
+        all.sort_by_key(|(place, _)| *place);
+        all
+    }
+
+    /// What the policies leave of a budget: each takes its room, up to the first that does not fit.
+    fn left(&self, budget: BriefBudget) -> BriefBudget {
+        let mut left = budget;
+        for (_, item) in self.decisions() {
+            let bytes = item.bytes();
+            let fits = left.items_max > 0 && bytes <= left.bytes_max;
+            if item.layer() != Layer::Policy || !fits {
+                break;
+            }
+            left.items_max -= 1;
+            left.bytes_max -= bytes;
+        }
+        left
+    }
+
+    /// The references that a brief with such a budget has room for: four times all of them fit into what the policies leave
+    /// of it, or it is one.
     fn references(&self, budget: BriefBudget) -> Vec<BriefItem> {
+        let left = self.left(budget);
         let mut taken = Vec::new();
         let mut bytes = 0;
         for index in 0..self.impact.affected.len() {
             let item = BriefItem::of_impact(&self.impact, index).unwrap();
             bytes += item.bytes();
-            let fits = 4 * (index + 1) <= budget.items_max && 4 * bytes <= budget.bytes_max;
+            let fits = 4 * (index + 1) <= left.items_max && 4 * bytes <= left.bytes_max;
             if index > 0 && !fits {
                 break;
             }
@@ -250,26 +294,8 @@ impl Asked<'_> {
         self.impact.affected.len() - self.references(budget).len()
     }
 
-    /// The model: everything that holds here, sorted by what the specification says, word for word, with the references that
-    /// there is room for.
+    /// The model: everything that holds here, in its place, with the references that there is room for.
     fn model(&self, budget: BriefBudget) -> Vec<BriefItem> {
-        let here = self.chains.iter().filter(|chain| {
-            let is_of_domain = chain.domain.is_global() || chain.domain == self.domain;
-            chain.active && chain.scope.contains(&self.scope) && is_of_domain
-        });
-        let decisions = here.map(|chain| {
-            let is_global = chain.domain.is_global();
-            let layer = match chain.rank {
-                Rank::Policy => Layer::Policy,
-                Rank::Axis if is_global => Layer::GlobalAxis,
-                Rank::Axis => Layer::DomainAxis,
-                Rank::Lock => Layer::Lock,
-                Rank::Normal => Layer::Normal,
-            };
-            let level = Reverse(chain.scope.level());
-            let key = (layer as u8, !is_global, level, chain.begun.get());
-            (key, chain.item(layer))
-        });
         let references = self.references(budget).into_iter().zip(0..);
         let structural =
             references.map(|(item, index)| ((2, false, Reverse(Level::Org), index), item));
@@ -282,8 +308,9 @@ impl Asked<'_> {
             let key = (7, !hint.domain.is_global(), level, hint.seq.get());
             (key, hint.item())
         });
-        let mut all: Vec<_> = decisions.chain(structural).chain(anchors).collect();
-        all.sort_by_key(|(key, _)| *key);
+        let mut all = self.decisions();
+        all.extend(structural.chain(anchors));
+        all.sort_by_key(|(place, _)| *place);
         all.into_iter().map(|(_, item)| item).collect()
     }
 }

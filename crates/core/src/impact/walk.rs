@@ -53,7 +53,7 @@ pub struct Walk {
     affected: Vec<Affected>,
     /// Every node of the two.
     known: Known,
-    /// How many nodes were reached when there were enough, as far as is known.
+    /// How many nodes relations led to when there were enough. None of them was looked at.
     left_out: u64,
     /// What the node that is told of leads to and that is not known yet.
     ways: Ways,
@@ -63,7 +63,7 @@ pub struct Walk {
     asked: usize,
     /// Places of those that were asked for and not told of yet.
     waiting: VecDeque<Source>,
-    /// How many nodes at the greatest depth lead on, as far as is known.
+    /// How many nodes at the greatest depth have relations that lead on. Where to was not looked at.
     deep: u64,
     /// Relations that were read.
     read: usize,
@@ -113,7 +113,7 @@ impl Walk {
         Some(self.node(source).clone())
     }
 
-    /// Whether it is known that there is more than is told of. Nodes are reached by their depth, so nothing that is reached from
+    /// Whether relations lead to more than is told of. Nodes are reached by their depth, so nothing that is reached from
     /// there on is told of either: no relation makes a difference any more, and of nodes only title and rank do, where no
     /// relation said them.
     #[must_use]
@@ -122,7 +122,7 @@ impl Walk {
     }
 
     /// Whether it makes a difference to be told of further relations to a node that was asked for. Where there is no more
-    /// room, the first way on tells that something is cut, and nothing behind that is looked at. Where enough relations were
+    /// room, the first way on says that something may be cut, and nothing behind that is looked at. Where enough relations were
     /// read, what decisions say themselves is still followed.
     ///
     /// # Panics
@@ -314,8 +314,8 @@ impl Walk {
         }
     }
 
-    /// Adds what was reached in one step, as much as there is room for. Where there is none, one way alone tells that there
-    /// is more: others need not have been told.
+    /// Adds what was reached in one step, as much as there is room for. Where there is none, one way alone says that there
+    /// may be more: others need not have been told.
     fn reach(&mut self, from: Source, depth: u32, ways: Ways) {
         let room = self.limits.nodes_max.saturating_sub(self.affected.len());
         let further = ways.len().saturating_sub(room);

@@ -200,6 +200,22 @@ fn what_regular_expressions_hold_is_paid_for_once_each() {
 }
 
 #[test]
+fn of_larger_regular_expressions_fewer_fit_into_the_memory_of_a_query() {
+    let graph = numbered(1, []);
+    for (pattern, fitting) in [(r"\\w+", 7), (r"\\w+ \\w+", 3)] {
+        // In further brackets it is another one of the same size.
+        let one = |i| format!("'a' =~ '{}{pattern}{}'", "(?:".repeat(i), ")".repeat(i));
+        let asked = |count: usize| {
+            let each: Vec<String> = (0..count).map(one).collect();
+            ask(&graph, &format!("RETURN {} AS it", each.join(" OR ")))
+        };
+        assert!(asked(fitting).is_ok(), "{pattern}");
+        let error = asked(fitting + 1).unwrap_err();
+        assert!(error.message.contains("memory"), "{pattern}: {error}");
+    }
+}
+
+#[test]
 fn no_regular_expression_is_made_once_the_time_is_over() {
     let text = "RETURN 'a' =~ 'a' OR 'a' =~ 'b' OR 'a' =~ 'a' AS it";
     let asked = Cell::new(0);

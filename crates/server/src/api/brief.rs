@@ -88,8 +88,9 @@ pub struct Brief {
     /// Bytes of the items, as the budget counts them.
     pub bytes: u64,
     /// What was left out, by layer; with no `impact_cut` beside it, all is there when it is empty. The budget cuts from the
-    /// end, and whole items. The structural layer takes a quarter of it at most, of items and of bytes, and one item in any case: what
-    /// that leaves out is told here as well, each reference once, also where there is room behind.
+    /// end, and whole items. The structural layer takes at most a quarter of what the policies before it leave of the budget, of
+    /// items and of bytes, and one item in any case: what that leaves out is told here as well, each reference once, also where
+    /// there is room behind.
     pub cut: Vec<LayerCut>,
     /// What limits of the impact kept from being found, of the structural layer. No reference that `cut` counts is among that.
     #[serde(default, skip_serializing_if = "Option::is_none")]

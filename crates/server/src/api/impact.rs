@@ -128,13 +128,13 @@ impl From<impact::Source> for Reached {
     }
 }
 
-/// What limits cut off an impact. Once it is known that there is more, nothing is read to count it: the numbers say how many
-/// there are at least.
+/// What limits cut off an impact. The numbers follow from relations that were read by then, and nobody looked at what these
+/// name: some of it may not hold any more, and there may be more, since nothing is read to count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ImpactCut {
-    /// Nodes that were reached when there were enough: at least so many.
+    /// Nodes that relations name and that are not told of, since there were enough.
     pub nodes: u64,
-    /// Nodes at the greatest depth from which more is reached: at least so many.
+    /// Nodes at the greatest depth whose relations name more.
     pub depth: u64,
     /// Whether so many relations were read that no further ones were: 100,000, or 10,000 for what a save or a proposal means.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sillok_core::ErrorCode;
-use sillok_core::brief::{BriefBudget, BriefItem, Layer};
+use sillok_core::brief::{Brief, BriefBudget, BriefItem, Layer};
 use sillok_core::command::Submission;
 use sillok_core::decision::{Node as Place, Rank, RelationKind};
 use sillok_core::id::DecisionId;
@@ -427,11 +427,16 @@ async fn relations_that_carry_nothing_back_lead_nowhere_however_many_there_are()
     );
 }
 
-#[tokio::test]
-async fn however_much_depends_on_what_is_at_hand_a_brief_still_loads_every_axis_and_lock() {
+/// A brief of twelve items about an axis beside a lock, where so many policies stand before both and twenty decisions depend on
+/// the axis.
+async fn brief_of_a_hub(policies: usize) -> Brief {
     let mut stage = Stage::set().await;
     let axis = stage.begin(PROJECT, says(Rank::Axis, "hub")).await;
     stage.begin(PROJECT, says(Rank::Lock, "lock")).await;
+    for number in 0..policies {
+        let title = format!("policy {number}");
+        stage.begin(ORG, says(Rank::Policy, &title)).await;
+    }
     let kind = RelationKind::DependsOn;
     for number in 0..20 {
         let title = format!("number {number}");
@@ -445,14 +450,27 @@ async fn however_much_depends_on_what_is_at_hand_a_brief_still_loads_every_axis_
         budget,
         ..BriefQuery::default()
     };
-    let brief = stage.brief(PROJECT, query).await;
-    let is_structural = |item: &&BriefItem| item.layer() == Layer::Structural;
-    assert_eq!(brief.items.iter().filter(is_structural).count(), 3);
-    assert_eq!(titles(&brief)[..2], ["hub", "lock"]);
-    assert_eq!(brief.impact_cut, None);
-    let left_out = brief.cut.iter().map(|cut| (cut.layer, cut.items));
-    let expected = [(Layer::Structural, 17), (Layer::Normal, 13)];
-    assert_eq!(left_out.collect::<Vec<_>>(), expected);
+    stage.brief(PROJECT, query).await
+}
+
+#[tokio::test]
+async fn however_much_depends_on_what_is_at_hand_a_brief_still_loads_every_axis_and_lock() {
+    // Behind nine policies, a quarter of what they leave is less than one item, and one reference is told.
+    for (policies, references, normal) in [(0, 3, 7), (4, 2, 4), (9, 1, 0)] {
+        let brief = brief_of_a_hub(policies).await;
+        let is_structural = |item: &&BriefItem| item.layer() == Layer::Structural;
+        let told = brief.items.iter().filter(is_structural).count();
+        assert_eq!(told, references, "{policies} policies");
+        assert_eq!(titles(&brief)[policies..policies + 2], ["hub", "lock"]);
+        assert_eq!(brief.items.len(), policies + references + 2 + normal);
+        assert_eq!(brief.impact_cut, None);
+        let left_out = brief.cut.iter().map(|cut| (cut.layer, cut.items));
+        let expected = [
+            (Layer::Structural, 20 - references as u64),
+            (Layer::Normal, 20 - normal as u64),
+        ];
+        assert_eq!(left_out.collect::<Vec<_>>(), expected);
+    }
 }
 
 /// Another organisation.

@@ -69,7 +69,7 @@ fn room(items_max: usize) -> BriefQuery {
 async fn anchors_come_behind_everything_else_which_is_the_same_without_them() {
     let mut stage = Stage::set().await;
     let nodes = decide(&mut stage).await;
-    // All but the policy are about the file, and with room for four times as many there is room for all references.
+    // All but the policy are about the file, and with room for four times as many behind it there is room for all references.
     let references = nodes.len() - 1;
     let budgets = 1..=4 * references + 8;
     let mut without = Vec::new();
@@ -109,7 +109,7 @@ async fn anchors_come_behind_everything_else_which_is_the_same_without_them() {
         // Whatever is cut before them is cut as it was, and where anything is but references that have no room, they all are.
         let others = brief.cut.iter().filter(|cut| cut.layer != Layer::Anchor);
         assert!(others.clone().eq(&before.cut));
-        let referred = (items_max / 4).clamp(1, references);
+        let referred = ((items_max - 1) / 4).clamp(1, references);
         let all = nodes.len() + referred;
         assert!(decisions <= all && (loaded == 0 || decisions == all));
         if decisions == all {

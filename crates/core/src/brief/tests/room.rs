@@ -1,7 +1,7 @@
 //! How much a brief has room for, of all and of references, and what is said of what it has none for.
 
 use super::*;
-use crate::limits::BRIEF_COUNTED_MAX;
+use crate::limits::{BRIEF_COUNTED_MAX, BRIEF_STRUCTURAL_PART};
 
 #[test]
 fn a_smaller_item_is_not_taken_before_a_larger_one_that_stands_before_it() {
@@ -178,5 +178,98 @@ fn a_reference_has_room_in_the_smallest_brief() {
             bytes_max,
         };
         assert_eq!(structural_max(budget, bytes.clone()), expected, "{bytes:?}");
+    }
+}
+
+/// So many policies with texts of so many bytes, and an axis and a lock behind them.
+fn governed(policies: u8, content_bytes: usize) -> Vec<Chain> {
+    let of_rank = |number, content_bytes, rank| Chain {
+        rank,
+        ..chain(number, content_bytes)
+    };
+    let policies = (0..policies).map(|number| of_rank(number, content_bytes, Rank::Policy));
+    let strong = [(100, Rank::Axis), (101, Rank::Lock)];
+    let strong = strong.map(|(number, rank)| of_rank(number, 10, rank));
+    policies.chain(strong).collect()
+}
+
+/// How many policies, references, axes and locks a brief has.
+fn counted(brief: &Brief) -> [usize; 4] {
+    let layers = [
+        Layer::Policy,
+        Layer::Structural,
+        Layer::GlobalAxis,
+        Layer::Lock,
+    ];
+    layers.map(|layer| {
+        let items = brief.items.iter();
+        items.filter(|item| item.layer() == layer).count()
+    })
+}
+
+/// That nothing is cut but so many references.
+fn but_references(items: usize) -> Vec<Cut> {
+    vec![Cut {
+        layer: Layer::Structural,
+        items: items as u64,
+        more: false,
+    }]
+}
+
+#[test]
+fn references_take_a_quarter_of_the_items_that_policies_leave_and_cut_no_axis_or_lock_off() {
+    let chains = governed(9, 10);
+    let asked = asked(&chains, (0, 0), 200);
+    for (items_max, references) in [(12, 1), (16, 1), (17, 2), (48, 9), (49, 10)] {
+        let brief = asked.brief(BriefBudget { items_max, ..AMPLE });
+        assert_eq!(counted(&brief), [9, references, 1, 1], "{items_max}");
+        assert_eq!(brief.cut, but_references(200 - references), "{items_max}");
+    }
+}
+
+#[test]
+fn references_take_a_quarter_of_the_bytes_that_policies_leave_and_cut_no_axis_or_lock_off() {
+    let chains = governed(3, 66 << 10);
+    let mut asked = asked(&chains, (0, 0), 40);
+    for one in &mut asked.impact.affected {
+        one.title = Some("x".repeat(4 << 10));
+    }
+    let reference = asked.references(AMPLE)[0].bytes();
+    let policies = chains[..3].iter().map(|chain| chain.item(Layer::Policy));
+    let policies: usize = policies.map(|item| item.bytes()).sum();
+    // A quarter of it all would be more than the policies leave.
+    let usual = BriefBudget::default().bytes_max;
+    assert!(usual - policies < usual / BRIEF_STRUCTURAL_PART);
+    let exactly = policies + 4 * 4 * reference;
+    for (bytes_max, references) in [(usual, 3), (exactly - 1, 3), (exactly, 4)] {
+        let brief = asked.brief(BriefBudget { bytes_max, ..AMPLE });
+        assert_eq!(counted(&brief), [3, references, 1, 1], "{bytes_max}");
+        assert_eq!(brief.cut, but_references(40 - references), "{bytes_max}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn axes_and_locks_with_room_in_three_quarters_of_what_policies_leave_are_all_loaded(
+        chains in any_chains(), at in any_place(), affected in 0u8..60,
+        items_max in 24usize..60, bytes_max in 6_000usize..16_000,
+    ) {
+        let asked = asked(&chains, at, affected);
+        let budget = BriefBudget { items_max, bytes_max };
+        let left = asked.left(budget);
+        let whole = asked.model(budget);
+        let of = |layers: &[Layer], items: &[BriefItem]| -> Vec<BriefItem> {
+            let items = items.iter().filter(|item| layers.contains(&item.layer()));
+            items.cloned().collect()
+        };
+        let strong = [Layer::GlobalAxis, Layer::DomainAxis, Layer::Lock];
+        let (policies, expected) = (of(&[Layer::Policy], &whole), of(&strong, &whole));
+        let bytes: usize = expected.iter().map(BriefItem::bytes).sum();
+        let reference = asked.references(budget).first().map_or(0, BriefItem::bytes);
+        prop_assume!(policies.len() == items_max - left.items_max);
+        prop_assume!(4 <= left.items_max && 4 * reference <= left.bytes_max);
+        prop_assume!(4 * expected.len() <= 3 * left.items_max && 4 * bytes <= 3 * left.bytes_max);
+        let brief = asked.brief(budget);
+        prop_assert_eq!(of(&strong, &brief.items), expected);
     }
 }

@@ -196,7 +196,7 @@ fn wrong_brief(
     let reached = view.reached(Look::by(by), at);
     let policies = loaded.iter().take_while(|one| one.layer == Layer::Policy);
     let policies = policies.count();
-    let referred = naive::referred(reached.len(), items_max);
+    let referred = naive::referred(reached.len(), policies, items_max);
     if unfound != 0 {
         let all = reached.len();
         return Some(format!(

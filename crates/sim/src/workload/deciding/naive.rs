@@ -247,10 +247,11 @@ impl<'a> View<'a> {
     }
 }
 
-/// How many of so many references a brief has room for: they take a quarter of its items, and one has room in any case.
-pub(super) fn referred(reached: usize, items_max: usize) -> usize {
+/// How many of so many references a brief has room for: they take a quarter of the items that its policies leave, and one has
+/// room in any case.
+pub(super) fn referred(reached: usize, policies: usize, items_max: usize) -> usize {
     (0..reached)
-        .filter(|before| *before == 0 || (before + 1) * 4 <= items_max)
+        .filter(|before| *before == 0 || policies + (before + 1) * 4 <= items_max)
         .count()
 }
 

@@ -407,25 +407,28 @@ fn a_brief_with_what_was_dropped_or_without_word_of_what_was_withdrawn_is_found(
 
 #[test]
 fn a_brief_is_cut_from_its_anchors_on_and_says_so() {
-    let left_out = |anchors| vec![cut(Layer::Structural, 1), cut(Layer::Anchor, anchors)];
-    // Of eight items, two are references.
-    let of_eight = |cut: Vec<Cut>| {
+    let left_out = |anchors| vec![cut(Layer::Structural, 2), cut(Layer::Anchor, anchors)];
+    let with_one_reference = || {
         let mut lines = anchored_lines();
-        lines.remove(3);
-        lines.truncate(8);
-        of_brief(&anchored(), 8, lines, cut)
+        lines.drain(2..4);
+        lines
     };
-    assert_eq!(of_eight(left_out(1)), None);
-    assert!(of_eight(left_out(2)).is_some());
-    assert!(of_eight(left_out(1)[1..].to_vec()).is_some());
-    assert!(of_eight(left_out(1)[..1].to_vec()).is_some());
-    assert!(of_eight(Vec::new()).is_some());
+    // Of seven items, one is a policy, and a quarter of the others is one reference.
+    let of_seven = |cut: Vec<Cut>| {
+        let mut lines = with_one_reference();
+        lines.truncate(7);
+        of_brief(&anchored(), 7, lines, cut)
+    };
+    assert_eq!(of_seven(left_out(1)), None);
+    assert!(of_seven(left_out(2)).is_some());
+    assert!(of_seven(left_out(1)[1..].to_vec()).is_some());
+    assert!(of_seven(left_out(1)[..1].to_vec()).is_some());
+    assert!(of_seven(Vec::new()).is_some());
     // An anchor in the place of a decision that there was room for.
-    let mut lines = anchored_lines();
-    lines.remove(3);
-    lines.remove(6);
-    let others = vec![cut(Layer::Structural, 1), cut(Layer::Normal, 1)];
-    assert!(of_brief(&anchored(), 8, lines, others).is_some());
+    let mut lines = with_one_reference();
+    lines.remove(5);
+    let others = vec![cut(Layer::Structural, 2), cut(Layer::Normal, 1)];
+    assert!(of_brief(&anchored(), 7, lines, others).is_some());
 }
 
 #[test]
@@ -461,12 +464,13 @@ fn a_brief_that_is_cut_elsewhere_than_at_its_end_or_says_otherwise_is_found() {
 
 #[test]
 fn a_brief_that_is_silent_on_references_for_which_it_has_no_room_is_found() {
+    // Of eight items, one is a policy, and the others have room for one reference.
     let is_wrong = |cut: Vec<Cut>, unfound: u64| {
         let asked = Asked::Brief {
             by: asker(PROJECT, ORG),
             domain: "ui".parse().unwrap(),
             at: vec![node(ORG, 2)],
-            items_max: 7,
+            items_max: 8,
         };
         let mut lines = lines();
         lines.drain(2..4);

@@ -62,6 +62,23 @@ fn strength_goes_before_domain_domain_before_width_and_width_before_age() {
 }
 
 #[test]
+fn references_have_a_quarter_of_the_items_that_policies_leave_and_one_in_any_case() {
+    for (policies, items_max, expected) in [
+        (0, 11, 2),
+        (0, 12, 3),
+        (1, 12, 2),
+        (1, 13, 3),
+        (9, 12, 1),
+        (9, 1, 1),
+        (0, 1_000, 5),
+    ] {
+        let told = referred(5, policies, items_max);
+        assert_eq!(told, expected, "{policies} of {items_max}");
+    }
+    assert_eq!(referred(0, 0, 12), 0);
+}
+
+#[test]
 fn a_change_reaches_whom_a_relation_says_each_by_the_shortest_way() {
     const IN: &str = "org/a";
     let file = Node::file("src/a.rs").unwrap();
