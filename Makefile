@@ -184,7 +184,7 @@ test-fdb: setup-check ## the store on the cluster of FDB_CLUSTER_FILE, and nodes
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
 	$(call stage,nodes on FoundationDB,$(WITH_FDB) SILLOK_FDB_BIN=$(FDB_BIN) \
 		cargo nextest run --locked $(HERE) --profile $(if $(SILLOK_CLUSTER_KILLS),long,ci) \
-		-E 'package(sillok-tests) & test(/^(cluster|versions|traces|contention)::|every_line_of_the_clusters_tour/)')
+		-E 'package(sillok-tests) & test(/^(cluster|versions|traces|contention)::|^decisions::.*through_all_nodes|every_line_of_the_clusters_tour/)')
 else
 test-fdb:
 	@echo '== tests on FoundationDB: skipped, since FDB_CLUSTER_FILE names no cluster' >&2

@@ -4,8 +4,11 @@
 //! several more, of the same size and all of one rank and domain, which were added after all chains were begun. Both are asked
 //! in turns, in one process, so that whatever else the machine does meets both. A third store holds ten times the roots. All
 //! roots lie in the worktree that a brief is for, its project and its organisation, so each is one that the brief could hold;
-//! a few of each are strong enough to load before the others, which fill it up. Stores are written by [`crate::chains`], once,
-//! and each run asks them anew.
+//! a few of each are strong enough to load before the others, which fill it up. In a fourth store ([`anchored`]) few decisions
+//! are those of a brief, so that it ends with anchors, each with what it leads to. Stores are written by [`crate::chains`],
+//! once, and each run asks them anew.
+
+mod anchored;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,14 +18,16 @@ use hdrhistogram::Histogram;
 use sillok_actors::reads::{BriefQuery, Viewer};
 use sillok_actors::{Node, NodeConfig};
 use sillok_builtin::ExactIndex;
+use sillok_core::anchor::Standing;
 use sillok_core::brief::{Brief, BriefItem};
 use sillok_core::command::Command;
 use sillok_core::decision::{Domain, NewDecision, Rank};
-use sillok_core::limits::BRIEF_ITEMS_USUAL;
+use sillok_core::limits::{ANCHOR_NODES_MAX, BRIEF_ITEMS_USUAL};
 use sillok_core::scope::ScopePrefix;
 use sillok_core::time::Timestamp;
 use sillok_store::FjallStore;
 
+use self::anchored::ANCHORS;
 use crate::chains::{self, Writer};
 use crate::engines::{folder, open_store, ports, runtime, write_back};
 use crate::error::Error;
@@ -67,14 +72,15 @@ const WARM: usize = 50;
 const P50_RATIO_MAX: f64 = 1.2;
 const P99_MS_MAX: f64 = 10.0;
 
-/// Measures both.
+/// Measures all of them.
 ///
 /// # Errors
 /// What the node answered; a brief of other decisions than those that hold.
 pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     runtime()?.block_on(async {
         versions(&scale.decisions, report).await?;
-        many(&scale.decisions, report).await
+        many(&scale.decisions, report).await?;
+        anchors(&scale.decisions, report).await
     })
 }
 
@@ -91,10 +97,12 @@ async fn versions(scale: &DecisionScale, report: &mut Report) -> Result<(), Erro
         Asked {
             node: &several,
             versions,
+            anchors: 0,
         },
         Asked {
             node: &one,
             versions: 1,
+            anchors: 0,
         },
     ];
     let runs = runs(&asked, scale.briefs).await;
@@ -129,6 +137,7 @@ async fn many(scale: &DecisionScale, report: &mut Report) -> Result<(), Error> {
     let asked = [Asked {
         node: &node,
         versions: 1,
+        anchors: 0,
     }];
     let runs = runs(&asked, scale.briefs).await;
     node.shutdown().await;
@@ -139,6 +148,29 @@ async fn many(scale: &DecisionScale, report: &mut Report) -> Result<(), Error> {
         &format!("{roots} roots, one version each"),
         &runs?[0],
     );
+    Ok(())
+}
+
+/// Anchors behind the decisions, with all that they lead to.
+async fn anchors(scale: &DecisionScale, report: &mut Report) -> Result<(), Error> {
+    let (folder, roots) = (folder()?, scale.roots);
+    let began = Instant::now();
+    let store = open_store(folder.path())?;
+    anchored::fill(&store, roots, now()).await?;
+    let node = node_on(store).await?;
+    let prepared = began.elapsed();
+    write_back()?;
+    let asked = [Asked {
+        node: &node,
+        versions: 1,
+        anchors: ANCHORS,
+    }];
+    let runs = runs(&asked, scale.briefs).await;
+    node.shutdown().await;
+    let what = format!("brief: preparing {roots} roots and what leads to them");
+    report.add(Row::new(what, prepared.as_secs_f64(), "s"));
+    let among = format!("{roots} roots, with {ANCHORS} anchors of {ANCHOR_NODES_MAX} leads each");
+    report_runs(report, &among, &runs?[0]);
     Ok(())
 }
 
@@ -153,6 +185,8 @@ struct Asked<'a> {
     node: &'a Node<FjallStore>,
     /// Versions of each of its decisions.
     versions: u64,
+    /// Anchors that each of its briefs ends with. Where there are any, the brief holds all that there is.
+    anchors: usize,
 }
 
 /// The runs of each node.
@@ -183,7 +217,7 @@ async fn run(asked: &[Asked<'_>], briefs: usize) -> Result<Vec<Histogram<u64>>, 
             if number >= WARM {
                 latency.saturating_record(elapsed_us(sent));
             }
-            check(&brief, one.versions)?;
+            check(&brief, one.versions, one.anchors)?;
         }
     }
     Ok(latencies)
@@ -196,22 +230,32 @@ fn viewer() -> Viewer {
     }
 }
 
-/// A brief that is not full, or holds anything but newest versions in their order, measures nothing.
-fn check(brief: &Brief, versions: u64) -> Result<(), Error> {
-    let is_newest = |item: &BriefItem| matches!(item, BriefItem::Decision { version, .. } if version.number == versions);
+/// A brief that is not full, or holds anything but newest versions and so many anchors in their order, measures nothing.
+fn check(brief: &Brief, versions: u64, anchors: usize) -> Result<(), Error> {
+    let is_newest = |item: &&BriefItem| matches!(item, BriefItem::Decision { version, .. } if version.number == versions);
+    let newest = brief.items.iter().filter(is_newest).count();
+    let leading = brief.items.iter().filter(|item| leads_on(item)).count();
     let good = brief.items.len() == BRIEF_ITEMS_USUAL
-        && brief.items.iter().all(is_newest)
+        && (newest, leading) == (BRIEF_ITEMS_USUAL - anchors, anchors)
         && brief.items.is_sorted_by_key(BriefItem::layer)
-        && brief.cut.iter().any(|cut| cut.items > 0);
+        && brief.cut.iter().any(|cut| cut.items > 0) == (anchors == 0);
     if good {
         return Ok(());
     }
     Err(Error::Wrong(format!(
-        "a brief of {} items, of which {} are of version {versions}, cut by {:?}",
+        "a brief of {} items, of which {newest} are of version {versions} and {leading} are anchors, cut by {:?}",
         brief.items.len(),
-        brief.items.iter().filter(|item| is_newest(item)).count(),
         brief.cut
     )))
+}
+
+/// Whether an item is an anchor that leads to as much as one may, all of which holds.
+fn leads_on(item: &BriefItem) -> bool {
+    let BriefItem::Anchor { leads, .. } = item else {
+        return false;
+    };
+    let holds = leads.iter().all(|lead| lead.standing == Standing::Holds);
+    holds && leads.len() == ANCHOR_NODES_MAX
 }
 
 /// A node on a store with so many roots, of so many versions each.
@@ -240,6 +284,10 @@ async fn start(
             }
         }
     }
+    node_on(store).await
+}
+
+async fn node_on(store: FjallStore) -> Result<Node<FjallStore>, Error> {
     let ports = ports(Arc::new(ExactIndex::new()));
     Ok(Node::start(store, ports, NodeConfig::default()).await?)
 }
@@ -322,6 +370,7 @@ fn save(
 mod tests {
     use std::collections::BTreeMap;
 
+    use sillok_actors::audit;
     use sillok_core::brief::Layer;
 
     use super::*;
@@ -361,8 +410,11 @@ mod tests {
                 ..BriefQuery::default()
             };
             let brief = node.brief_of_standing(&viewer(), query).await.unwrap();
-            check(&brief, 2).unwrap();
-            assert!(check(&brief, 1).is_err(), "all are of the second version");
+            check(&brief, 2, 0).unwrap();
+            assert!(
+                check(&brief, 1, 0).is_err(),
+                "all are of the second version"
+            );
             let mut layers = BTreeMap::<Layer, usize>::new();
             for item in &brief.items {
                 *layers.entry(item.layer()).or_default() += 1;
@@ -375,6 +427,30 @@ mod tests {
                 (Layer::Normal, 60),
             ];
             assert_eq!(layers, BTreeMap::from(wanted));
+            node.shutdown().await;
+        });
+    }
+
+    #[test]
+    fn a_brief_of_each_field_ends_with_its_anchors_and_all_that_they_lead_to() {
+        let folder = tempfile::tempdir().unwrap();
+        runtime().unwrap().block_on(async {
+            let store = open_store(folder.path()).unwrap();
+            anchored::fill(&store, 1_900, now()).await.unwrap();
+            // What was written belongs to a node once one has started.
+            let node = node_on(store.clone()).await.unwrap();
+            let audited = audit::verify(&store, &|_| {}).await.unwrap();
+            assert!(audited.is_ok(), "{:?}", audited.first);
+            for field in 1..=FIELDS {
+                let query = BriefQuery {
+                    domain: domain(field),
+                    ..BriefQuery::default()
+                };
+                let brief = node.brief_of_standing(&viewer(), query).await.unwrap();
+                check(&brief, 1, ANCHORS).unwrap();
+                assert!(check(&brief, 1, 0).is_err(), "a part of it are anchors");
+                assert_eq!(brief.items[BRIEF_ITEMS_USUAL - 1].layer(), Layer::Anchor);
+            }
             node.shutdown().await;
         });
     }

@@ -53,7 +53,7 @@ fn save(change: Option<DecisionRef>, text: NewDecision) -> Command {
     }))
 }
 
-/// Writes the decisions of one scope.
+/// Writes the decisions of one scope, and what leads to them.
 pub(crate) struct Writer {
     scribe: Scribe,
     /// When all of it is saved.
@@ -75,7 +75,7 @@ impl Writer {
         DecisionId::derived(self.scribe.scope(), &actor, command_id(self.at, number))
     }
 
-    /// Writes saves, each under a number that no other one of the scope has.
+    /// Writes commands, each of one event and under a number that no other one of the scope has.
     ///
     /// # Errors
     /// What the rules or the store answered.

@@ -4,21 +4,25 @@
 //! to it. It is related to three earlier decisions besides, by one kind each, and applies to a file and a symbol that many
 //! others apply to: what is beyond the hub goes on, and is counted as far as the limits go. Hubs are asked for in turn, by
 //! somebody in the project that holds all of it and by somebody in a task there, for whom more scopes are looked into: with
-//! limits of nodes and depth alone, with the limit of time that the server adds, and with shorter ones that surely run out.
-//! The store is written by [`crate::chains`], once, and each run asks it anew.
+//! limits of nodes and depth alone, with the limit of time that the server adds, and with shorter ones that surely run out. A
+//! brief with a hub at hand has that impact in it, without a limit of time, and is asked for as well. The store is written by
+//! [`crate::chains`], once, and each run asks it anew.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
-use sillok_actors::reads::Viewer;
+use sillok_actors::reads::{BriefQuery, Viewer};
 use sillok_actors::{Node, NodeConfig};
 use sillok_builtin::ExactIndex;
+use sillok_core::brief::{Brief, BriefItem};
 use sillok_core::decision::{self, NewDecision, Rank, Relation, RelationKind};
 use sillok_core::id::DecisionId;
 use sillok_core::impact::{Impact, ImpactLimits};
-use sillok_core::limits::{IMPACT_MS_MAX, IMPACT_NODES_MAX};
+use sillok_core::limits::{
+    BRIEF_ITEMS_USUAL, BRIEF_STRUCTURAL_PART, IMPACT_MS_MAX, IMPACT_NODES_MAX,
+};
 use sillok_core::scope::{Scope, ScopePrefix};
 use sillok_store::FjallStore;
 
@@ -54,12 +58,15 @@ const FILES: usize = 1_000;
 const SYMBOLS: usize = 5_000;
 /// Relations of each decision that is no hub.
 const RELATIONS: usize = GROUPS + TO_EARLIER.len() + 2;
+/// Characters of its text that the title of a decision has.
+const TITLE_CHARS: usize = 80;
 /// Limits of time that run out, in ms.
 const SHORT_MS: [u64; 3] = [1, 5, 20];
-/// Impacts of each run before any counts.
+/// Impacts or briefs of each run before any counts.
 const WARM: usize = 10;
 /// Floors, in ms.
 const P99_MS_MAX: f64 = 20.0;
+const BRIEF_P99_MS_MAX: f64 = 25.0;
 const OVERRUN_MS_MAX: f64 = 5.0;
 
 /// Measures it.
@@ -102,7 +109,7 @@ async fn ask(
             graph,
             viewer,
         };
-        let (mut counted, mut timed) = (Vec::new(), Vec::new());
+        let (mut counted, mut timed, mut briefs) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..RUNS {
             counted.push(asker.run(impacts, None, &mut overrun).await?);
             let usual = Some(IMPACT_MS_MAX);
@@ -110,6 +117,7 @@ async fn ask(
             for ms_max in SHORT_MS {
                 asker.run(impacts, Some(ms_max), &mut overrun).await?;
             }
+            briefs.push(asker.run_briefs(impacts).await?);
         }
         let hub = format!("impact: a hub of {}, asked from {who}", graph.pointing());
         for (limits, runs) in [
@@ -120,6 +128,12 @@ async fn ask(
             let row = Row::new(what, worst_ms(&runs, 0.99), "ms").with_latency(&together(&runs));
             report.add(row.with_floor(Floor::AtMost(P99_MS_MAX)));
         }
+        let pointing = graph.pointing();
+        let what = format!(
+            "impact: a brief with a hub of {pointing} at hand, asked from {who}, p99, worst of {RUNS} runs"
+        );
+        let row = Row::new(what, worst_ms(&briefs, 0.99), "ms").with_latency(&together(&briefs));
+        report.add(row.with_floor(Floor::AtMost(BRIEF_P99_MS_MAX)));
     }
     if overrun.cut == 0 {
         return Err(Error::Wrong("the time ran out for no impact".to_owned()));
@@ -171,6 +185,25 @@ impl Asker<'_> {
         }
         Ok(latency)
     }
+
+    /// Asks for briefs, with one hub after the other at hand: what it took.
+    async fn run_briefs(&self, briefs: usize) -> Result<Histogram<u64>, Error> {
+        let mut latency = histogram();
+        for number in 0..WARM + briefs {
+            let hub = self.graph.node(self.graph.hubs[number % HUBS]);
+            let query = BriefQuery {
+                at: vec![hub.clone()],
+                ..BriefQuery::default()
+            };
+            let sent = Instant::now();
+            let brief = self.node.brief_of_standing(&self.viewer, query).await?;
+            if number >= WARM {
+                latency.saturating_record(elapsed_us(sent));
+            }
+            self.graph.check_brief(&hub, &brief)?;
+        }
+        Ok(latency)
+    }
 }
 
 /// How far answers went beyond the time that they were given.
@@ -197,20 +230,27 @@ async fn fill(store: &FjallStore, related: usize) -> Result<Graph, Error> {
     let hubs = (0..HUBS).map(|number| {
         let text = NewDecision {
             rank: Rank::Axis,
-            ..chains::normal(format!("Hub {number}"), texts.get(number))
+            ..chains::normal(title(number, texts.get(number)), texts.get(number))
         };
         (number as u64, chains::begin(text))
     });
     writer.write(store, hubs).await?;
     let others = (0..related).map(|number| {
+        let place = HUBS + number;
         let text = NewDecision {
             relations: graph.relations(number),
-            ..chains::normal(format!("Decision {number}"), texts.get(number))
+            ..chains::normal(title(place, texts.get(number)), texts.get(number))
         };
-        ((HUBS + number) as u64, chains::begin(text))
+        (place as u64, chains::begin(text))
     });
     writer.write(store, others).await?;
     Ok(graph)
+}
+
+/// What a decision is called: its number among all, and how its text begins.
+fn title(number: usize, text: &str) -> String {
+    let begins: String = text.chars().take(TITLE_CHARS).collect();
+    format!("{number}: {begins}")
 }
 
 async fn start(store: FjallStore) -> Result<Node<FjallStore>, Error> {
@@ -289,6 +329,21 @@ impl Graph {
         let why = format!("{pointing} decisions depend on {hub}, and {direct} of them were found");
         Err(Error::Wrong(why))
     }
+
+    /// A brief that is not full, or whose references are not to what points to the hub, measures nothing.
+    fn check_brief(&self, hub: &decision::Node, brief: &Brief) -> Result<(), Error> {
+        let is_direct = |item: &&BriefItem| matches!(item, BriefItem::Structural { affected, .. } if affected.by.to == *hub);
+        let direct = brief.items.iter().filter(is_direct).count();
+        let items = brief.items.len();
+        let room = BRIEF_ITEMS_USUAL / BRIEF_STRUCTURAL_PART;
+        if items == BRIEF_ITEMS_USUAL && direct == self.pointing().min(room) {
+            return Ok(());
+        }
+        let why = format!(
+            "a brief with {hub} at hand has {items} items, of which {direct} refer to what depends on it"
+        );
+        Err(Error::Wrong(why))
+    }
 }
 
 /// The hub of a group that a decision depends on. Each ten decisions, counted from the first, depend on ten different ones of a
@@ -353,6 +408,15 @@ mod tests {
     }
 
     #[test]
+    fn a_title_is_a_number_and_a_line_of_the_text() {
+        let texts = Texts::new();
+        let long = title(100_049, texts.get(7));
+        assert_eq!(long.len(), "100049: ".len() + TITLE_CHARS);
+        let begins = long.strip_prefix("100049: ").unwrap();
+        assert!(texts.get(7).starts_with(begins));
+    }
+
+    #[test]
     fn only_what_lies_beyond_the_limit_is_an_overrun() {
         let mut overrun = Overrun::default();
         overrun.see(900, 1, false);
@@ -386,6 +450,16 @@ mod tests {
                 let mut overrun = Overrun::default();
                 asker.run(HUBS, None, &mut overrun).await.unwrap();
                 assert_eq!(overrun, Overrun::default());
+                asker.run_briefs(HUBS).await.unwrap();
+                // Of another hub the references are others.
+                let at = vec![graph.node(graph.hubs[1])];
+                let query = BriefQuery {
+                    at,
+                    ..BriefQuery::default()
+                };
+                let brief = node.brief_of_standing(&asker.viewer, query).await.unwrap();
+                let hub = graph.node(graph.hubs[0]);
+                assert!(graph.check_brief(&hub, &brief).is_err());
             }
             let hub = graph.node(graph.hubs[0]);
             assert!(graph.check(&hub, &Impact::default()).is_err());

@@ -184,7 +184,7 @@ pub enum Command {
     Graph(GraphCommand),
     /// Print what whoever works in a scope has to know, the strongest first
     Brief(Brief),
-    /// Destroy content for good: records, entries, offers. Only a person may
+    /// Destroy content for good: records, entries, offers, decisions, evidence, anchors, kinds. Only a person may
     Erase(Erase),
     /// Look at all that is published: archive, prune, offer, forget, optimise. Once a night is enough
     Maintain(Maintain),

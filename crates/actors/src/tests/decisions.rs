@@ -8,6 +8,7 @@ mod declared;
 mod erased;
 mod evidence;
 mod graphs;
+mod history;
 mod impacts;
 mod kept;
 mod killed;

@@ -70,6 +70,8 @@ struct Faults {
     ranges_max: AtomicUsize,
     /// Rows that reads of ranges gave, by family.
     rows_read: Mutex<BTreeMap<Family, usize>>,
+    /// Reads of one key, by family, whether it was there or not.
+    keys_read: Mutex<BTreeMap<Family, usize>>,
     later: Mutex<VecDeque<MemoryStore>>,
     age: AtomicU64,
     turned_away: AtomicUsize,
@@ -117,6 +119,7 @@ impl Line {
             gets_max: AtomicUsize::new(usize::MAX),
             ranges_max: AtomicUsize::new(usize::MAX),
             rows_read: Mutex::default(),
+            keys_read: Mutex::default(),
             later: Mutex::default(),
             age: AtomicU64::new(0),
             turned_away: AtomicUsize::new(0),
@@ -160,6 +163,12 @@ impl Line {
     pub(crate) fn rows_read(&self, family: Family) -> usize {
         let rows_read = self.faults.rows_read.lock();
         rows_read.get(&family).copied().unwrap_or_default()
+    }
+
+    /// How many keys of a family were read by themselves.
+    pub(crate) fn keys_read(&self, family: Family) -> usize {
+        let keys_read = self.faults.keys_read.lock();
+        keys_read.get(&family).copied().unwrap_or_default()
     }
 
     /// The next transactions see these stores, one after the other, and those behind them the line's own.
@@ -372,7 +381,11 @@ impl Txn for LineTxn {
             return Err(Error::TooOld);
         }
         self.faults.hear(key).await?;
-        self.faults.life.call(self.txn.get(key, read)).await
+        let value = self.faults.life.call(self.txn.get(key, read)).await?;
+        if let Some(family) = Family::of(key) {
+            *self.faults.keys_read.lock().entry(family).or_default() += 1;
+        }
+        Ok(value)
     }
 
     async fn range(

@@ -17,6 +17,7 @@ use axum::body::Body;
 use axum::http::{Method, Request, Response, StatusCode, header};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use sillok_actors::Ports;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -43,13 +44,19 @@ impl Server {
     }
 
     async fn with(tune: impl FnOnce(&mut Config)) -> Self {
+        Self::filled(tune, |_| ()).await
+    }
+
+    /// As [`with`](Self::with), with ports that `fill` has changed.
+    async fn filled(tune: impl FnOnce(&mut Config), fill: impl FnOnce(&mut Ports)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         config.server.data = folder.path().to_owned();
         config.index.engine = IndexEngine::Exact;
         tune(&mut config);
         config.check().unwrap();
-        let data = open_data_dir(&config).await.unwrap();
+        let mut data = open_data_dir(&config).await.unwrap();
+        fill(&mut data.ports);
         ensure_administrator(&data, &config).await.unwrap();
         let node = start_node(&data, &config).await.unwrap();
         let (stop, stopping) = watch::channel(false);

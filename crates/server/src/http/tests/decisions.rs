@@ -2,6 +2,7 @@
 
 mod meaning;
 mod refusals;
+mod timed;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
