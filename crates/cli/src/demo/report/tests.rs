@@ -243,6 +243,7 @@ fn saved() -> DecisionReport {
                 guards: Vec::new(),
                 contradictions: Vec::new(),
                 contradictions_cut: false,
+                new_domain: None,
             }),
             seq: Seq::new(9),
             time,
@@ -294,6 +295,7 @@ fn loaded() -> BriefReport {
             bytes: 300,
             cut: Vec::new(),
             impact_cut: None,
+            empty_domain: false,
         },
         in_line: vec![DecisionId::from_bytes([4; 16])],
     }
@@ -385,6 +387,7 @@ fn stop() -> StopReport {
                 },
             }],
             contradictions_cut: false,
+            new_domain: None,
         },
     }
 }
