@@ -52,12 +52,12 @@ fn check(report: &Value) {
     }
 }
 
-/// What is decided in the demo: two choices that the later agent loads, and one that a lock stops. What that agent
-/// left is in line with both.
+/// What is decided in the demo: two choices that the later agent loads and goes by, one that a lock stops, and one by the same
+/// agent about a file that nothing applies to. What the later agent left is in line with both that it loaded.
 fn check_decisions(report: &Value) {
     for (field, count) in [
-        ("decisions", 2),
-        ("decisions_durable", 2),
+        ("decisions", 3),
+        ("decisions_durable", 3),
         ("in_line", 2),
         ("followed", 2),
         ("followed_durable", 2),
@@ -79,6 +79,11 @@ fn check_decisions(report: &Value) {
         "anchor",
     ];
     assert_eq!(layers, expected, "{loaded}");
+    // It would have gone about it otherwise.
+    let way = &loaded["way"];
+    assert_eq!(way["passed_over"].as_array().map(Vec::len), Some(1));
+    assert!(way["taken"].is_string(), "{way}");
+    assert_ne!(way["taken"], way["passed_over"][0]);
     // Who loaded it finds what another kept, behind the decision that rests on it.
     let anchor = &report["anchor"];
     assert_eq!(anchor["agent"], loaded["agent"]);
@@ -91,18 +96,24 @@ fn check_decisions(report: &Value) {
     let decided = report["decision_details"]
         .as_array()
         .expect("decisions have details");
-    let mut others = decided.iter().map(|made| &made["by"]);
-    assert!(others.all(|by| *by != stop["agent"]), "{report}");
+    let by: Vec<&Value> = decided.iter().map(|made| &made["by"]).collect();
+    assert!(by[..2].iter().all(|by| **by != stop["agent"]), "{report}");
     assert_ne!(loaded["agent"], stop["agent"]);
+    // The same agent decides what nothing applies to.
+    assert_eq!(*by[2], stop["agent"], "{report}");
+    assert_ne!(decided[2]["title"], stop["title"], "{report}");
     let (lock, proposed) = (&decided[0], &stop["proposed"]);
     assert_eq!(lock["rank"], "lock", "{lock}");
     let root = &lock["saved"]["root"];
-    let guard = proposed["guards"][0]["node"].as_str().unwrap_or_default();
+    // It is found by the file alone, and by the key that both claim: the proposal does not name it.
+    let guard = &stop["impact"]["affected"][0];
+    assert_eq!(guard["rank"], "lock", "{stop}");
+    let guard_text = guard["node"].as_str().unwrap_or_default();
     let root_text = root.as_str().expect("a decision has a root");
-    assert!(guard.ends_with(root_text), "{stop}");
+    assert!(guard_text.ends_with(root_text), "{stop}");
+    assert_eq!(guard["path"][0]["kind"], "APPLIES_TO", "{stop}");
     assert_eq!(&proposed["contradictions"][0]["root"], root, "{stop}");
-    let path = &proposed["impact"]["affected"][0]["path"];
-    assert_eq!(path[0]["kind"], "CONSTRAINS", "{stop}");
+    assert_eq!(proposed["guards"], json!([]), "{stop}");
 }
 
 /// A demo that stays up at its end. It is killed when it is dropped.
@@ -276,6 +287,7 @@ fn the_demo_prints_a_page_for_a_person_and_exits_without_a_terminal() {
         "merged",
         "refused",
         "Which decisions hold",
+        "it rules out how",
         "followed the anchor",
         "it touches the lock",
         "http://127.0.0.1:",

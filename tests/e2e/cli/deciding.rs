@@ -394,3 +394,38 @@ async fn an_agent_saves_what_is_normal_below_the_project_and_nothing_else() {
         assert!(refused.stderr.contains(&named), "{refused:#?}");
     }
 }
+
+#[tokio::test]
+async fn a_domain_that_no_other_decision_is_of_is_told_in_words_and_in_json() {
+    let world = World::start().await;
+    saved(&world, "Cents", "--domain pricing");
+    let run = |what: &str, domain: &str, more: &str| {
+        let line = format!("decision {what} text --scope {WORKTREE} --title t --domain {domain}");
+        let ran = world.sillok(&format!("{line} {more}"));
+        ran.ended(0);
+        ran
+    };
+    for what in ["propose", "save"] {
+        let known = run(what, "pricing", "");
+        assert!(!known.stdout.contains("no other decision"), "{known:#?}");
+        let document = run(what, "pricing", "--json").json();
+        assert_eq!(document.get("new_domain"), None, "{document}");
+    }
+    let told = "no other decision here is of domain prcing";
+    let proposed = run("propose", "prcing", "");
+    assert!(proposed.stdout.contains(told), "{proposed:#?}");
+    let proposed = run("propose", "prcing", "--json").json();
+    assert_eq!(proposed["new_domain"], "prcing");
+    let made = run("save", "prcing", "");
+    assert!(made.stdout.contains(told), "{made:#?}");
+    // Another misspelling is another domain.
+    let made = run("save", "pricng", "--json").json();
+    assert_eq!(made["new_domain"], "pricng");
+    let line = format!("brief --scope {PROJECT} --domain prcing");
+    let brief = world.sillok(&line);
+    brief.ended(0);
+    let told = "nothing was decided in";
+    assert!(brief.stdout.contains(told), "{brief:#?}");
+    let brief = world.sillok(&format!("{line} --json")).json();
+    assert_eq!(brief["empty_domain"], true, "{brief}");
+}

@@ -1,6 +1,7 @@
 //! Proposals: they say what a decision would mean, and nothing of them is taken for a decision.
 
 use serde_json::{Value, json};
+use sillok_core::principal::PrincipalKind;
 
 use super::{audited, change, node, related, said, save, text};
 use crate::harness::{Client, PROJECT, WORKTREE, World, phrase};
@@ -85,5 +86,35 @@ async fn the_id_that_stands_for_what_is_proposed_is_that_of_no_decision() {
         drop(admin.post(path, body).await.refused(404, "not_found"));
     }
     assert_eq!(admin.all("/v1/events", PROJECT).await, before);
+    audited(&world);
+}
+
+#[tokio::test]
+async fn a_misspelt_domain_is_told_to_whoever_proposes_saves_or_loads_it_and_refused_to_none() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let of = |domain: &str| json!({ "domain": domain });
+    save(&admin, PROJECT, &of("pricing")).await;
+    // What is beside is not seen, and makes no domain known.
+    save(&admin, "org/acme/project/other", &of("prcing")).await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let propose = async |domain: &str| {
+        let body = said(WORKTREE, &of(domain));
+        agent.post("/v1/decisions/propose", &body).await.ok()
+    };
+    let known = propose("pricing").await;
+    assert!(known.get("new_domain").is_none(), "{known}");
+    assert_eq!(propose("prcing").await["new_domain"], "prcing");
+    let first = save(&agent, WORKTREE, &of("prcing")).await;
+    assert_eq!(first["new_domain"], "prcing", "{first}");
+    let second = save(&agent, WORKTREE, &of("prcing")).await;
+    assert!(second.get("new_domain").is_none(), "{second}");
+    // Whoever works around it, where nothing of it holds, is told when loading.
+    for (scope, is_empty) in [(WORKTREE, false), (PROJECT, true)] {
+        let asked = json!({ "scope": scope, "domain": "prcing" });
+        let brief = admin.post("/v1/brief", &asked).await.ok();
+        let told = brief["empty_domain"] == json!(true);
+        assert_eq!(told, is_empty, "{brief}");
+    }
     audited(&world);
 }

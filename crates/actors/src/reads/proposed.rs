@@ -1,14 +1,18 @@
-//! Reading what a decision means to others: what it reaches, and what speaks against it.
+//! Reading what a decision means to others: what it reaches, what speaks against it, and whether others are of its domain.
 //!
-//! Owns from which nodes and relations that is looked for. Whether a decision could be saved is not asked here.
+//! Owns from which nodes, relations and lists that is looked for. Whether a decision could be saved is not asked here.
 
 use sillok_core::Error;
-use sillok_core::decision::{Contradictions, Edge, Former, NewDecision, Node, Proposed, Relation};
+use sillok_core::decision::{
+    Contradictions, Domain, Edge, Former, NewDecision, Node, Proposed, Rank, Relation,
+};
 use sillok_core::id::DecisionId;
 use sillok_core::impact::{Impact, ImpactLimits};
 use sillok_core::limits::{MEANING_NODES_MAX, MEANING_RELATIONS_MAX};
+use sillok_core::scope::Scope;
 use sillok_store::keys::ScopeKey;
-use sillok_store::{Error as StoreError, Store, Txn};
+use sillok_store::keys::decision_listed::{self, DomainKey};
+use sillok_store::{Error as StoreError, RangeOptions, Read, Store, Txn};
 
 use super::Reader;
 use super::decisions::{contradictions_in, head_of, version_of};
@@ -18,6 +22,10 @@ use crate::protocol::Protocol;
 
 /// The root of a decision that has none yet.
 const UNMADE: DecisionId = DecisionId::from_bytes([0; 16]);
+/// The ranks of which decisions may be of a named domain: a policy applies everywhere.
+const RANKS_OF_DOMAINS: [Rank; 3] = [Rank::Axis, Rank::Lock, Rank::Normal];
+/// Rows of a list that tell whether another decision than one stands there.
+const LISTED_MAX: usize = 2;
 
 impl<S: Store> Reader<S> {
     /// What it means to others that version `number` of a decision of the scope of `viewer` was saved; none when it was not.
@@ -71,7 +79,12 @@ async fn meaning<P: Protocol>(
         Some(claim) => contradictions_in(txn, &viewer.scope, &claim, Some(root)).await?,
         None => Contradictions::default(),
     };
-    Ok(Some(Proposed::of(former, impact, contradictions)))
+    let new_domain = match saved {
+        Some(text) => new_domain(txn, &viewer.scope, text.domain, Some(root)).await?,
+        None => None,
+    };
+    let proposed = Proposed::of(former, impact, contradictions, new_domain);
+    Ok(Some(proposed))
 }
 
 /// What a version of a decision says; none of one that withdraws it, and of one that is not there.
@@ -114,7 +127,35 @@ pub(crate) async fn proposed<P: Protocol>(
         Some(claim) => contradictions_in(txn, &viewer.scope, claim, changes).await?,
         None => Contradictions::default(),
     };
-    Ok(Proposed::of(former, impact, contradictions))
+    let new_domain = new_domain(txn, &viewer.scope, text.domain.clone(), changes).await?;
+    Ok(Proposed::of(former, impact, contradictions, new_domain))
+}
+
+/// The domain, where no decision that holds in a scope or in those around it is of that, but for `besides`, which is one of the
+/// scope itself. Of each list so many rows are read that one more than that shows.
+async fn new_domain(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    domain: Domain,
+    besides: Option<DecisionId>,
+) -> Result<Option<Domain>, StoreError> {
+    if domain.is_global() {
+        return Ok(None);
+    }
+    let of = DomainKey::of(&domain);
+    for holder in scope.with_ancestors() {
+        let here = ScopeKey::of(&holder);
+        for rank in RANKS_OF_DOMAINS {
+            let range = decision_listed::range_after(&here, rank, of, None);
+            let first = RangeOptions::first(LISTED_MAX, Read::Snapshot);
+            for (key, _) in txn.range(&range, first).await? {
+                if besides != Some(decision_listed::parse(&key)?.root) {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+    Ok(Some(domain))
 }
 
 /// The relations that a decision declares.

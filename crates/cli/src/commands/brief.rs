@@ -106,7 +106,9 @@ fn describe(style: Style, brief: &Brief) -> String {
             }
         });
     }
-    let silent = without_domain(brief);
+    // No domain is unknown, so one that is misspelt shows by this alone.
+    let domain = brief.empty_domain.then_some(domain);
+    let silent = domain.map(|domain| format!("no decision of the domain {domain} holds here"));
     if !brief.cut.is_empty() || brief.impact_cut.is_some() || silent.is_some() {
         lines.push(String::new());
     }
@@ -115,22 +117,6 @@ fn describe(style: Style, brief: &Brief) -> String {
     lines.extend(brief.cut.iter().map(|cut| style.bad(&cut_off(cut))));
     lines.extend(silent.map(|text| style.dim(&text)));
     lines.join("\n")
-}
-
-/// That nothing in a brief is of the domain that was asked for, where nothing of it can have been cut off. Every domain is
-/// known, so one that is misspelt shows by that alone.
-fn without_domain(brief: &Brief) -> Option<String> {
-    let domain = &brief.domain;
-    let is_of_domain = |item: &BriefItem| match item {
-        BriefItem::Decision(decision) => decision.domain == *domain,
-        BriefItem::Anchor(anchor) => anchor.domain == *domain,
-        BriefItem::Structural { .. } => false,
-    };
-    let is_apart = |cut: &LayerCut| matches!(cut.layer, Layer::Structural | Layer::Anchor);
-    let is_all_there = brief.cut.iter().all(is_apart);
-    let is_silent = is_all_there && !brief.items.iter().any(is_of_domain);
-    (is_silent && !domain.is_global())
-        .then(|| format!("no decision of the domain {domain} holds here"))
 }
 
 /// The layer that an item stands in.
@@ -305,6 +291,7 @@ mod tests {
             bytes: 700,
             cut: Vec::new(),
             impact_cut: None,
+            empty_domain: false,
         }
     }
 
@@ -381,49 +368,16 @@ decision:org/a/project/b#01010101-0101-0101-0101-010101010101  lock
     }
 
     #[test]
-    fn a_domain_that_nothing_is_of_is_told_unless_something_of_it_may_be_cut_off() {
+    fn a_domain_that_nothing_is_of_is_told_at_the_end() {
+        let heard = brief(vec![structural(), anchor()]);
+        assert!(!describe(PLAIN, &heard).contains("no decision"));
+        let silent = Brief {
+            empty_domain: true,
+            ..heard
+        };
+        let said = describe(PLAIN, &silent);
         let told = "\n\nno decision of the domain ui holds here";
-        let of = |domain: &str, item: BriefItem| match item {
-            BriefItem::Decision(mut decision) => {
-                decision.domain = domain.parse().unwrap();
-                BriefItem::Decision(decision)
-            }
-            BriefItem::Structural { .. } | BriefItem::Anchor(_) => panic!("it is no decision"),
-        };
-        let lock = || decision(1, Layer::Lock, ("One cart", "One owner."));
-        let global = brief(vec![structural(), of("global", lock())]);
-        let said = describe(PLAIN, &global);
         assert!(said.ends_with(told), "{said}");
-        for heard in [lock(), anchor()] {
-            let said = describe(PLAIN, &brief(vec![of("global", lock()), heard]));
-            assert!(!said.contains("no decision"), "{said}");
-        }
-        let everything = Brief {
-            domain: "global".parse().unwrap(),
-            ..global.clone()
-        };
-        let said = describe(PLAIN, &everything);
-        assert!(!said.contains("no decision"), "{said}");
-        for (layer, is_told) in [
-            (Layer::Structural, true),
-            (Layer::GlobalAxis, false),
-            (Layer::DomainAxis, false),
-            (Layer::Lock, false),
-            (Layer::Normal, false),
-            (Layer::Anchor, true),
-        ] {
-            let cut = LayerCut {
-                layer,
-                items: 1,
-                more: false,
-            };
-            let cut = Brief {
-                cut: vec![cut],
-                ..global.clone()
-            };
-            let said = describe(PLAIN, &cut);
-            assert_eq!(said.contains("no decision"), is_told, "{layer}: {said}");
-        }
     }
 
     /// The lines of a decision that declares this, which stands in its marked text as well.

@@ -1,17 +1,20 @@
-//! Decisions of the demo: what is locked, what one agent leaves to the next, and what stops another.
+//! Decisions of the demo: what is locked, what one agent leaves to the next, what that one does by it, and what stops another.
 //!
-//! Owns three texts, and what has to come of them. Each is a real request. That what an agent did is in line with a
-//! decision is read off the source that it left, by the code that the decision quotes. Its fix is a script's: that it
-//! came of what the agent loaded is not said.
+//! Owns four texts, and what has to come of them. Each is a real request. What agents do is a script's; which of its ways one
+//! takes follows from what the server answers: of the ways to fix a bug the first that leaves what decisions of the brief quote
+//! as they quote it, and of a decision about a file that it is made, or that it is not. That what was done is in line with
+//! a decision is read off the source that an agent left, once more.
 
 use sillok_core::decision::{Node, Rank, RelationKind};
 use sillok_core::scope::Scope;
 use sillok_server::api::{
-    Brief, BriefDecision, BriefItem, BriefRequest, Claim, DecisionsQuery, Relation, SaveDecision,
+    Brief, BriefDecision, BriefItem, BriefRequest, Claim, DecisionsQuery, Impact, ImpactRequest,
+    Relation, SaveDecision,
 };
 
 use super::keeping::{Kept, Pointed};
-use super::report::{BriefReport, DecisionReport, FollowReport, StopReport};
+use super::report::{BriefReport, DecisionReport, FollowReport, StopReport, WayReport, guarded};
+use super::scenario::Bug;
 use super::stage::{Agent, Stage};
 use crate::client::Client;
 use crate::failure::Failure;
@@ -20,6 +23,10 @@ use crate::failure::Failure;
 const FILE: &str = "file:src/count.sh";
 /// Where the same holds already.
 const OTHER_FILE: &str = "file:src/sum.sh";
+/// A file that nothing is decided about.
+const FREE_FILE: &str = "file:src/slug.sh";
+/// How often an agent asks what a change affects: a machine that is busy may run out of time.
+const IMPACT_ATTEMPTS_MAX: u32 = 25;
 /// What all of them are about.
 const DOMAIN: &str = "input";
 /// What is claimed under a key that another decision claims otherwise.
@@ -52,6 +59,24 @@ const UNLOCKING: Text = Text {
     content: "Each tool ends with status 1 where its input does not end in a newline.",
     claim: Some("refused"),
 };
+
+const SPELLING: Text = Text {
+    rank: Rank::Normal,
+    title: "slug.sh keeps to ASCII",
+    content: "A character of a title that is none of a-z and 0-9 becomes a dash, a letter with an accent as well.",
+    claim: None,
+};
+/// What one more agent would decide, and about which file.
+const WISHES: [(&str, Text); 2] = [(OTHER_FILE, UNLOCKING), (FREE_FILE, SPELLING)];
+
+/// What an agent did that would decide something about a file.
+#[derive(Debug)]
+enum Course {
+    /// It decided it.
+    Made(Box<DecisionReport>),
+    /// It let it be.
+    LetBe(Box<StopReport>),
+}
 
 /// What was decided, and what came of it.
 #[derive(Debug, Default)]
@@ -106,11 +131,17 @@ impl Deciding {
         Ok(self.followed.insert(found))
     }
 
-    /// Checks that the source which an agent left that had loaded `brief` is in line with all that was decided.
+    /// Checks that the source which an agent left that had loaded `brief` and took a way by that is in line with all that was
+    /// decided.
     ///
     /// # Errors
     /// [`Failure::Verdict`] when a decision was not loaded, or the source is not in line with it.
-    pub fn check(&mut self, agent: &str, brief: Brief, source: &str) -> Result<(), Failure> {
+    pub fn check(
+        &mut self,
+        agent: &str,
+        (brief, way): (Brief, WayReport),
+        source: &str,
+    ) -> Result<(), Failure> {
         let mut in_line = Vec::new();
         for made in &self.decisions {
             let loaded = decisions(&brief).find(|loaded| loaded.root == made.saved.root);
@@ -127,52 +158,91 @@ impl Deciding {
         self.loaded = Some(BriefReport {
             agent: agent.to_owned(),
             brief,
+            way,
             in_line,
         });
         Ok(())
     }
 
-    /// One more agent would decide otherwise. It asks first what that touches, and lets it be.
+    /// One more agent would decide something about each of two files. Whether it does is up to what the server answers; that it
+    /// let be what the lock applies to, and decided the other, is checked behind that.
     ///
     /// # Errors
-    /// [`Failure`], and [`Failure::Verdict`] when it was told of no lock, or something was stored.
-    pub async fn refrain(&mut self, stage: &Stage, number: usize) -> Result<(), Failure> {
+    /// [`Failure`], and [`Failure::Verdict`] when it decided over a lock, let be what is free, or something that it let be was
+    /// stored.
+    pub async fn decide_more(&mut self, stage: &Stage, number: usize) -> Result<(), Failure> {
         let agent = stage.agent(number).await?;
-        let locks = self.decisions.iter();
-        let locks: Vec<Node> = locks
-            .filter(|made| made.rank == Rank::Lock)
-            .map(node)
-            .collect();
-        let limits = locks
-            .iter()
-            .map(|lock| relation(RelationKind::Constrains, &lock.to_string()));
-        let applies = relation(RelationKind::AppliesTo, OTHER_FILE);
-        let body = said(
-            &agent.worktree,
-            UNLOCKING,
-            limits.chain([applies]).collect(),
-        );
-        let proposed = agent.client.propose_decision(&body).await?;
-        let is_guarded = |lock: &Node| proposed.guards.iter().any(|guard| guard.node == *lock);
-        if locks.is_empty() || !locks.iter().all(is_guarded) {
-            let what = format!("{} was not told what is locked", agent.name);
+        for (file, text) in WISHES {
+            match choose(&agent, file, text).await? {
+                Course::Made(made) => self.decisions.push(*made),
+                Course::LetBe(stop) => {
+                    check_unsaved(&agent, &stop).await?;
+                    self.stops.push(*stop);
+                }
+            }
+        }
+        let let_be = self.stops.iter().map(|stop| stop.title.as_str());
+        if !let_be.eq([UNLOCKING.title]) {
+            let what = format!(
+                "{} did not let be what is locked, and nothing else",
+                agent.name
+            );
             return Err(Failure::Verdict(what));
         }
-        let query = DecisionsQuery {
-            scope: agent.worktree.to_string(),
-            withdrawn: true,
-            ..DecisionsQuery::default()
-        };
-        if !agent.client.decisions(&query).await?.items.is_empty() {
-            return Err(Failure::Verdict("a proposal was stored".to_owned()));
-        }
-        self.stops.push(StopReport {
-            agent: agent.name,
-            title: body.title,
-            proposed,
-        });
         Ok(())
     }
+}
+
+/// An agent would decide something about a file. It asks first what a change of that affects, and lets it be where an axis or a
+/// lock is among that: then it asks what speaks against it in words, by a proposal. Otherwise it decides. It names no
+/// decision: what applies to the file is found by the file.
+async fn choose(agent: &Agent, file: &str, text: Text) -> Result<Course, Failure> {
+    let impact = affected(agent, file).await?;
+    let applies = relation(RelationKind::AppliesTo, file);
+    let body = said(&agent.worktree, text, vec![applies]);
+    // What was cut off may be guarded.
+    let is_free = impact.cut.is_none() && guarded(&impact).next().is_none();
+    if is_free {
+        let made = save(&agent.client, &agent.name, body).await?;
+        return Ok(Course::Made(Box::new(made)));
+    }
+    let proposed = agent.client.propose_decision(&body).await?;
+    Ok(Course::LetBe(Box::new(StopReport {
+        agent: agent.name.clone(),
+        title: body.title,
+        impact,
+        proposed,
+    })))
+}
+
+/// What a change of a file affects, all of it, unless time runs out again and again.
+async fn affected(agent: &Agent, file: &str) -> Result<Impact, Failure> {
+    let request = ImpactRequest {
+        scope: agent.worktree.to_string(),
+        at: vec![file.to_owned()],
+        ..ImpactRequest::default()
+    };
+    for _ in 1..IMPACT_ATTEMPTS_MAX {
+        let impact = agent.client.impact(&request).await?;
+        if impact.cut.is_none() {
+            return Ok(impact);
+        }
+    }
+    agent.client.impact(&request).await
+}
+
+/// Checks that what an agent let be was not stored, though it was proposed.
+async fn check_unsaved(agent: &Agent, stop: &StopReport) -> Result<(), Failure> {
+    let query = DecisionsQuery {
+        scope: agent.worktree.to_string(),
+        withdrawn: true,
+        ..DecisionsQuery::default()
+    };
+    let stored = agent.client.decisions(&query).await?.items;
+    if stored.iter().any(|head| head.title == stop.title) {
+        return Err(Failure::Verdict("a proposal was stored".to_owned()));
+    }
+    Ok(())
 }
 
 /// What an agent loads before it begins with its task.
@@ -206,6 +276,27 @@ pub fn texts(brief: &Brief) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// The first of several ways to fix a bug by which all code that decisions of a brief quote stands in the source as they quote
+/// it. One that quotes none rules out no way.
+///
+/// # Errors
+/// [`Failure::Verdict`] when the brief rules out all of them.
+pub fn way(brief: &Brief, ways: &'static [Bug]) -> Result<(&'static Bug, WayReport), Failure> {
+    let mut passed_over = Vec::new();
+    for bug in ways {
+        let last = bug.attempts.last();
+        let last = last.expect("the last attempt at a bug fixes it");
+        let leaves = |made: &BriefDecision| quoted_in(&made.data_marked_text, last.new);
+        if decisions(brief).all(leaves) {
+            let taken = last.approach.to_owned();
+            return Ok((bug, WayReport { taken, passed_over }));
+        }
+        passed_over.push(last.approach.to_owned());
+    }
+    let what = "the brief rules out every way to fix the bug";
+    Err(Failure::Verdict(what.to_owned()))
+}
+
 /// The decisions of a brief.
 fn decisions(brief: &Brief) -> impl Iterator<Item = &BriefDecision> {
     brief.items.iter().filter_map(|item| match item {
@@ -214,10 +305,19 @@ fn decisions(brief: &Brief) -> impl Iterator<Item = &BriefDecision> {
     })
 }
 
-/// Whether all code that a text quotes stands in a source; one that quotes none asks for nothing that could be seen.
+/// The code that a text quotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Whether all code that a text quotes stands in a source.
+fn quoted_in(text: &str, source: &str) -> bool {
+    quoted(text).all(|code| source.contains(code))
+}
+
+/// The same of a text that quotes some: one that quotes none asks for nothing that could be seen.
 fn is_in_line(text: &str, source: &str) -> bool {
-    let mut quoted = text.split('`').skip(1).step_by(2).peekable();
-    quoted.peek().is_some() && quoted.all(|code| source.contains(code))
+    quoted(text).next().is_some() && quoted_in(text, source)
 }
 
 /// A decision as relations name it.
@@ -264,25 +364,4 @@ async fn save(client: &Client, by: &str, body: SaveDecision) -> Result<DecisionR
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::demo::scenario::LATER;
-
-    #[test]
-    fn the_later_fix_is_in_line_with_both_decisions_and_the_bug_with_neither() {
-        let attempt = LATER.attempts.last().unwrap();
-        for text in [LOCKED, LEFT] {
-            assert!(is_in_line(text.content, attempt.new), "{}", text.title);
-            assert!(!is_in_line(text.content, attempt.old), "{}", text.title);
-        }
-        assert!(!is_in_line("It quotes nothing.", attempt.new));
-        assert_eq!(FILE, format!("file:{}", LATER.source()));
-    }
-
-    #[test]
-    fn the_change_that_is_stopped_claims_otherwise_under_the_locked_key() {
-        assert!(LOCKED.claim.is_some() && UNLOCKING.claim.is_some());
-        assert_ne!(LOCKED.claim, UNLOCKING.claim);
-        assert!(LOCKED.rank.is_guarded());
-    }
-}
+mod tests;

@@ -13,8 +13,8 @@ use sillok_core::id::{DecisionId, EntryId, RecordId, ReviewId, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{
-    AuditAnswer, Brief, Current, DecisionSaved, Disposition, Followed, FollowedItem, Problem,
-    Promotion, Proposed, RecallResult,
+    Affected, AuditAnswer, Brief, Current, DecisionSaved, Disposition, Followed, FollowedItem,
+    Impact, Problem, Promotion, Proposed, RecallResult,
 };
 
 use crate::verification::Recorded;
@@ -52,7 +52,7 @@ pub struct Report {
     pub followed: usize,
     /// Those that were found again after the server was stopped and started again.
     pub followed_durable: usize,
-    /// Changes that were not made, since they touch what is locked.
+    /// Decisions that were not made, since an axis or a lock applies to the file that they are about.
     pub stopped: usize,
     /// Whether the audit found every chain and view as it should be.
     pub audit_ok: bool,
@@ -249,16 +249,27 @@ pub struct DecisionReport {
     pub saved: DecisionSaved,
 }
 
-/// What an agent loaded, and what of that its work is in line with. Its work follows a script: the one does not tell of
-/// the other.
+/// What an agent loaded, which way it took by that, and what of it the source is in line with that it left. Each way is a
+/// script's; which one is taken follows from what was loaded.
 #[derive(Clone, Debug, Serialize)]
 pub struct BriefReport {
     /// Who loaded it.
     pub agent: String,
     /// What came back.
     pub brief: Brief,
+    /// Which way it took to fix its bug.
+    pub way: WayReport,
     /// The decisions of it that what the agent left is in line with.
     pub in_line: Vec<DecisionId>,
+}
+
+/// Which of the ways to fix a bug an agent took, by what it had loaded.
+#[derive(Clone, Debug, Serialize)]
+pub struct WayReport {
+    /// The approach of the one that it took.
+    pub taken: String,
+    /// The approaches of those that it would rather have taken, which a decision that it had loaded rules out.
+    pub passed_over: Vec<String>,
 }
 
 /// An anchor at the end of a brief, and the originals that it leads to.
@@ -280,15 +291,23 @@ impl FollowReport {
     }
 }
 
-/// A change that was proposed, and not made.
+/// A decision about a file that an agent did not make, for what applies to that file.
 #[derive(Clone, Debug, Serialize)]
 pub struct StopReport {
-    /// Who proposed it.
+    /// Who let it be.
     pub agent: String,
     /// What would have been decided, in a line.
     pub title: String,
-    /// What the server said to that.
+    /// What a change of the file affects, which the agent had asked for first.
+    pub impact: Impact,
+    /// What the server said to the decision as a proposal, which names nothing but the file.
     pub proposed: Proposed,
+}
+
+/// The axes and locks that an impact affects, each with its place among what is affected.
+pub fn guarded(impact: &Impact) -> impl Iterator<Item = (usize, &Affected)> {
+    let affected = impact.affected.iter().enumerate();
+    affected.filter(|(_, one)| one.rank.is_some_and(Rank::is_guarded))
 }
 
 /// A recall, with what it gave.

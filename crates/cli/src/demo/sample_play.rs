@@ -8,17 +8,18 @@ use std::time::Duration;
 
 use sillok_core::staging::LogLevel;
 use sillok_core::verification::Outcome;
-use sillok_server::api::{RecallRequest, RecallResult};
+use sillok_server::api::{Brief, RecallRequest, RecallResult};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use super::agent::Work;
 use super::deciding::{self, Deciding};
 use super::governance::{self, Advice, Grounds};
+use super::journal::Journal;
 use super::judgement;
 use super::keeping;
 use super::play::Played;
-use super::report::{AgentReport, RecallReport};
+use super::report::{AgentReport, RecallReport, WayReport};
 use super::sample_repository::SampleRepository;
 use super::scenario::{LATER, bug};
 use super::stage::{Agent, Stage};
@@ -47,7 +48,7 @@ pub async fn play(stage: &Stage, agents: usize, folder: &Path) -> Result<Played,
     let mut deciding = Deciding::default();
     let (later, recall) = later(stage, &details, &repository, &mut deciding).await?;
     details.push(later);
-    deciding.refrain(stage, details.len()).await?;
+    deciding.decide_more(stage, details.len()).await?;
 
     let first = details.first().expect("there is at least one agent");
     let trespasser = stage.agent(0).await?;
@@ -109,7 +110,7 @@ async fn at_once(
     Ok(details.into_iter().map(|(_, detail)| detail).collect())
 }
 
-/// The next agent: it begins with what was decided for it, and with what the others published.
+/// The next agent: it begins with what was decided for it, which says how it works, and with what the others published.
 async fn later(
     stage: &Stage,
     before: &[AgentReport],
@@ -118,7 +119,7 @@ async fn later(
 ) -> Result<(AgentReport, RecallReport), Failure> {
     let agent = stage.agent(before.len()).await?;
     let dir = repository.worktree(&agent.name)?;
-    let source = dir.join(LATER.source());
+    let source = dir.join(LATER[0].source());
     let first = before.first().expect("there is at least one agent");
     let found = read(&source)?;
     deciding
@@ -127,22 +128,15 @@ async fn later(
     let work = Work {
         agent: agent.clone(),
         dir,
-        bug: &LATER,
+        bug: &LATER[0],
     };
     let mut journal = work.open(stage).await?;
-    let brief = deciding::load(&agent, journal.task()).await?;
-    let texts = deciding::texts(&brief);
-    journal
-        .step(
-            "I load the brief before I begin.",
-            &deciding::command(),
-            (LogLevel::Info, &texts),
-        )
-        .await?;
+    let brief = brief(&agent, &mut journal).await?;
+    let (bug, way) = deciding::way(&brief, &LATER)?;
     let followed = deciding.follow(&agent, &brief).await?;
     journal
         .step(
-            "The brief ends with an anchor, so I look where it leads.",
+            &plan(&way),
             &keeping::command(followed),
             (LogLevel::Info, &keeping::titles(followed)),
         )
@@ -159,8 +153,8 @@ async fn later(
             (LogLevel::Info, best),
         )
         .await?;
-    let detail = work.run(stage, journal).await?;
-    deciding.check(&agent.name, brief, &read(&source)?)?;
+    let detail = Work { bug, ..work }.run(stage, journal).await?;
+    deciding.check(&agent.name, (brief, way), &read(&source)?)?;
     let recall = RecallReport {
         agent: agent.name,
         query: QUERY.to_owned(),
@@ -173,6 +167,27 @@ async fn later(
         },
         recall,
     ))
+}
+
+/// What the next agent loads before it begins, logged.
+async fn brief(agent: &Agent, journal: &mut Journal) -> Result<Brief, Failure> {
+    let brief = deciding::load(agent, journal.task()).await?;
+    let texts = deciding::texts(&brief);
+    let command = deciding::command();
+    let thought = "I load the brief before I begin.";
+    journal
+        .step(thought, &command, (LogLevel::Info, &texts))
+        .await?;
+    Ok(brief)
+}
+
+/// What the next agent makes of its brief.
+fn plan(way: &WayReport) -> String {
+    let ruled_out = match way.passed_over.len() {
+        0 => "It rules out none of my ways.".to_owned(),
+        count => format!("It rules out {count} of my ways, and leaves another one."),
+    };
+    format!("{ruled_out} It ends with an anchor, so I look where that leads.")
 }
 
 fn read(source: &Path) -> Result<String, Failure> {

@@ -99,18 +99,31 @@ const OLDER: Bug = Bug {
     }],
 };
 
-/// The bug of the later task: a close relative of [`SUM`], in another file.
-pub const LATER: Bug = Bug {
-    tool: "count",
-    title: "count.sh misses a name",
-    description: "The count is one too small when the input has no newline after its last line.",
-    cause: "The count is too small because the loop goes by `read -r name rest` alone, in the same way as sum.sh did.",
-    attempts: &[Attempt {
+/// The bug of the later task, a close relative of [`SUM`] in another file, with one of the ways to fix it.
+const fn later(attempts: &'static [Attempt]) -> Bug {
+    Bug {
+        tool: "count",
+        title: "count.sh misses a name",
+        description: "The count is one too small when the input has no newline after its last line.",
+        cause: "The count is too small because the loop goes by `read -r name rest` alone, in the same way as sum.sh did.",
+        attempts,
+    }
+}
+
+/// The bug of the later task with each of two ways to fix it, both of which make the test pass. The first is the one that its
+/// agent takes where nobody has decided anything.
+pub static LATER: [Bug; 2] = [
+    later(&[Attempt {
+        approach: "Hand the input to the loop in a here-document, which ends every line.",
+        old: "done",
+        new: "done <<EOF\n$(cat)\nEOF",
+    }]),
+    later(&[Attempt {
         approach: "Use the loop condition that was published for sum.sh.",
         old: "while read -r name rest; do",
         new: "while read -r name rest || [ -n \"$name\" ]; do",
-    }],
-};
+    }]),
+];
 
 /// What each of five agents sets out to fix: the first and the last have the same bug.
 pub const FIVE: [Bug; 5] = [SUM, SLUG, DURATION, OLDER, SUM];
@@ -132,8 +145,9 @@ mod tests {
     fn every_test_fails_until_the_last_attempt() {
         let folder = tempfile::tempdir().unwrap();
         let repository = SampleRepository::create(&folder.path().join("sample")).unwrap();
-        for bug in FIVE[..4].iter().chain([&LATER]) {
-            let dir = repository.worktree(bug.tool).unwrap();
+        for (place, bug) in FIVE[..4].iter().chain(&LATER).enumerate() {
+            let dir = repository.worktree(&format!("{}-{place}", bug.tool));
+            let dir = dir.unwrap();
             let passes = || {
                 let [program, script] = bug.test();
                 Command::new(program)
@@ -160,7 +174,7 @@ mod tests {
     fn every_cause_names_code_of_its_source() {
         let folder = tempfile::tempdir().unwrap();
         let repository = SampleRepository::create(folder.path()).unwrap();
-        for bug in FIVE.iter().chain([&LATER]) {
+        for bug in FIVE.iter().chain(&LATER) {
             let source = std::fs::read_to_string(repository.root().join(bug.source())).unwrap();
             let code = bug.cause.split('`').nth(1).expect("it names code");
             assert!(source.contains(code), "{}: {code}", bug.tool);

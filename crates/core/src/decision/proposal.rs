@@ -47,7 +47,7 @@
 //! }
 //! ```
 
-use super::{NewDecision, Node, Rank};
+use super::{Domain, NewDecision, Node, Rank};
 use crate::entry::Claim;
 use crate::id::DecisionId;
 use crate::impact::Impact;
@@ -83,6 +83,9 @@ pub struct Proposed {
     pub guards: Vec<Guard>,
     /// The decisions that declare its key with another value.
     pub contradictions: Contradictions,
+    /// Its domain, where no other decision that holds in its scope or around it is of that. No domain is unknown, so one that is
+    /// misspelt shows by this alone. What applies everywhere is never new.
+    pub new_domain: Option<Domain>,
 }
 
 /// A decision that is not to be touched without its being told.
@@ -135,11 +138,16 @@ pub struct Contradictions {
 }
 
 impl Proposed {
-    /// What a save means that changes `former`, unless it begins a chain, that reaches `impact`, and that `contradictions`
-    /// speak against. A walk never reaches where it starts, so what is changed is told of here: to change, to weaken or to
+    /// What a save means that changes `former`, unless it begins a chain, that reaches `impact`, that `contradictions`
+    /// speak against, and that is of a domain of which nothing else is, where there is a `new_domain`. A walk never reaches where it starts, so what is changed is told of here: to change, to weaken or to
     /// withdraw a lock touches a lock, also where nothing depends on it.
     #[must_use]
-    pub fn of(former: Option<Former>, impact: Impact, contradictions: Contradictions) -> Self {
+    pub fn of(
+        former: Option<Former>,
+        impact: Impact,
+        contradictions: Contradictions,
+        new_domain: Option<Domain>,
+    ) -> Self {
         let guarded = former.filter(|former| former.rank.is_guarded());
         let mut guards: Vec<Guard> = guarded
             .into_iter()
@@ -164,6 +172,7 @@ impl Proposed {
             impact,
             guards,
             contradictions,
+            new_domain,
         }
     }
 }
@@ -213,7 +222,8 @@ mod tests {
                 .collect(),
             cut: None,
         };
-        let proposed = Proposed::of(None, impact.clone(), Contradictions::default());
+        let (nothing, no_domain) = (Contradictions::default(), None);
+        let proposed = Proposed::of(None, impact.clone(), nothing, no_domain);
         let guards = proposed.guards.iter();
         let told: Vec<_> = guards
             .map(|guard| (guard.path, guard.rank, guard.title.as_str()))
@@ -245,7 +255,8 @@ mod tests {
                 rank,
                 title: "as it was".to_owned(),
             };
-            let proposed = Proposed::of(Some(former), impact.clone(), Contradictions::default());
+            let (nothing, no_domain) = (Contradictions::default(), None);
+            let proposed = Proposed::of(Some(former), impact.clone(), nothing, no_domain);
             let (own, reached) = proposed.guards.split_at(proposed.guards.len() - 1);
             assert_eq!(reached[0].path, Some(0));
             let itself = Guard {

@@ -156,6 +156,53 @@ fn walked_sparely(start: Vec<Node>, limits: ImpactLimits, edges: &[Edge]) -> (Im
     (walk.finish(), read)
 }
 
+/// The ways over a relation, each from what changes to what that affects.
+fn ways<'a>(edge: &'a Edge, start: &[Node]) -> Vec<(&'a Node, &'a Node)> {
+    let Edge { from, kind, to } = edge;
+    match kind {
+        RelationKind::DependsOn => vec![(to, from)],
+        RelationKind::Constrains | RelationKind::Validates => vec![(from, to)],
+        RelationKind::AppliesTo if start.contains(to) => vec![(from, to), (to, from)],
+        RelationKind::AppliesTo => vec![(from, to)],
+        RelationKind::RestsOn if start.contains(to) => vec![(to, from)],
+        RelationKind::RestsOn => vec![],
+        RelationKind::Declared(kind) => match kind.reach {
+            Reach::Forward => vec![(from, to)],
+            Reach::Backward => vec![(to, from)],
+            Reach::Both => vec![(from, to), (to, from)],
+            Reach::Neither => vec![],
+        },
+    }
+}
+
+/// The nodes that there is room for, of all that are affected: of what one node leads to, first those that it is related to
+/// itself. No relation says a rank.
+fn with_room(whole: &Impact, edges: &[Edge], nodes_max: usize) -> Vec<Affected> {
+    let mut taken = Vec::new();
+    for group in whole.affected.chunk_by(|a, b| a.from == b.from) {
+        let source = match group[0].from {
+            Source::Start(index) => &whole.start[index],
+            Source::Affected(index) => &whole.affected[index].node,
+        };
+        let is_own = |one: &&Affected| {
+            let mut edges = edges.iter();
+            edges.any(|edge| {
+                let way = (&edge.from, &edge.to);
+                way == (source, &one.node) && ways(edge, &whole.start).contains(&way)
+            })
+        };
+        let (own, others): (Vec<&Affected>, Vec<&Affected>) = group.iter().partition(is_own);
+        let room = nodes_max - taken.len();
+        let mut some: Vec<Affected> = own.into_iter().chain(others).take(room).cloned().collect();
+        some.sort_by(|a, b| a.node.cmp(&b.node));
+        taken.extend(some);
+        if taken.len() == nodes_max {
+            break;
+        }
+    }
+    taken
+}
+
 /// What a change of `start` affects, and over how many relations.
 fn closure(start: &[Node], edges: &[Edge]) -> BTreeMap<Node, u32> {
     let mut depths: BTreeMap<Node, u32> = start.iter().map(|node| (node.clone(), 0)).collect();
@@ -163,22 +210,8 @@ fn closure(start: &[Node], edges: &[Edge]) -> BTreeMap<Node, u32> {
     loop {
         depth += 1;
         let mut reached = BTreeSet::new();
-        for Edge { from, kind, to } in edges {
-            let ways = match kind {
-                RelationKind::DependsOn => vec![(to, from)],
-                RelationKind::Constrains | RelationKind::Validates => vec![(from, to)],
-                RelationKind::AppliesTo if start.contains(to) => vec![(from, to), (to, from)],
-                RelationKind::AppliesTo => vec![(from, to)],
-                RelationKind::RestsOn if start.contains(to) => vec![(to, from)],
-                RelationKind::RestsOn => vec![],
-                RelationKind::Declared(kind) => match kind.reach {
-                    Reach::Forward => vec![(from, to)],
-                    Reach::Backward => vec![(to, from)],
-                    Reach::Both => vec![(from, to), (to, from)],
-                    Reach::Neither => vec![],
-                },
-            };
-            for (changed, affected) in ways {
+        for edge in edges {
+            for (changed, affected) in ways(edge, start) {
                 if depths.contains_key(changed) && !depths.contains_key(affected) {
                     reached.insert(affected.clone());
                 }
@@ -254,8 +287,7 @@ proptest! {
     ) {
         let whole = walked(nodes(&start), OPEN, &edges);
         let by_nodes = walked(nodes(&start), ImpactLimits { nodes_max, ..OPEN }, &edges);
-        let few: Vec<Affected> = whole.affected.iter().take(nodes_max).cloned().collect();
-        prop_assert_eq!(&by_nodes.affected, &few);
+        prop_assert_eq!(&by_nodes.affected, &with_room(&whole, &edges, nodes_max));
         let cut = by_nodes.cut.unwrap_or_default();
         prop_assert_eq!(cut.nodes > 0, whole.affected.len() > nodes_max);
         prop_assert!(cut.nodes <= whole.affected.len().saturating_sub(nodes_max) as u64);

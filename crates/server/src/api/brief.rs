@@ -95,6 +95,10 @@ pub struct Brief {
     /// What limits of the impact kept from being found, of the structural layer. No reference that `cut` counts is among that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impact_cut: Option<ImpactCut>,
+    /// Whether no decision of the domain that was asked for holds here: none of the items is of it, no anchor either, and no
+    /// decision of it can have been cut off. A name that is misspelt shows by this. Absent otherwise, and for `global`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub empty_domain: bool,
 }
 
 /// One item of a brief. Whatever somebody wrote or named stands in its `data_marked_text`, which is what a model is to be
@@ -225,7 +229,7 @@ pub struct LayerCut {
 impl Brief {
     /// The wire form of a brief for a scope and a domain.
     pub(crate) fn of(scope: Scope, domain: Domain, brief: brief::Brief) -> Self {
-        let loaded = brief.loaded();
+        let (loaded, empty_domain) = (brief.loaded(), is_without(&brief, &domain));
         let items = brief.items.into_iter();
         let cut = brief.cut.into_iter().map(|cut| LayerCut {
             layer: cut.layer,
@@ -239,8 +243,24 @@ impl Brief {
             bytes: brief.bytes,
             cut: cut.collect(),
             impact_cut: brief.impact_cut.map(Into::into),
+            empty_domain,
         }
     }
+}
+
+/// Whether nothing in a brief is of a named domain, and no decision of it can have been cut off.
+fn is_without(brief: &brief::Brief, domain: &Domain) -> bool {
+    let is_of_domain = |item: &brief::BriefItem| match item {
+        brief::BriefItem::Decision { version, .. } => {
+            let said = version.text.as_ref();
+            said.is_some_and(|said| said.domain == *domain)
+        }
+        brief::BriefItem::Anchor { anchor, .. } => anchor.domain == *domain,
+        brief::BriefItem::Structural { .. } => false,
+    };
+    let is_apart = |cut: &brief::Cut| matches!(cut.layer, Layer::Structural | Layer::Anchor);
+    let is_all_there = brief.cut.iter().all(is_apart);
+    !domain.is_global() && is_all_there && !brief.items.iter().any(is_of_domain)
 }
 
 impl BriefItem {
@@ -290,10 +310,11 @@ fn since(affected: &Affected, loaded: Option<bool>, path: &[decision::Edge]) -> 
 
 #[cfg(test)]
 mod tests {
+    use sillok_core::anchor::Anchor;
     use sillok_core::brief::BriefItem as Item;
     use sillok_core::decision::{Act, NewDecision, RelationKind};
     use sillok_core::entry;
-    use sillok_core::id::Seq;
+    use sillok_core::id::{AnchorId, Seq};
     use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 
     use super::*;
@@ -319,7 +340,22 @@ mod tests {
                 })
                 .collect(),
         };
-        let item = Item::Decision {
+        let BriefItem::Decision(decision) = BriefItem::of(lock(said), &BTreeSet::new()) else {
+            panic!("it is a decision")
+        };
+        *decision
+    }
+
+    fn ann() -> Actor {
+        Actor {
+            kind: PrincipalKind::Human,
+            id: PrincipalId::parse("ann").unwrap(),
+        }
+    }
+
+    /// A lock that says this, as it is read.
+    fn lock(said: NewDecision) -> Item {
+        Item::Decision {
             layer: Layer::Lock,
             scope: Scope::parse("org/a").unwrap(),
             version: DecisionVersion {
@@ -328,19 +364,88 @@ mod tests {
                 act: Act::Begun,
                 text: Some(said),
                 reason: String::new(),
-                by: Actor {
-                    kind: PrincipalKind::Human,
-                    id: PrincipalId::parse("ann").unwrap(),
-                },
+                by: ann(),
                 at: Timestamp::from_ms(1),
                 seq: Seq::new(1),
             },
             rank: Rank::Lock,
+        }
+    }
+
+    /// A lock of a domain.
+    fn lock_of(domain: &str) -> Item {
+        lock(NewDecision {
+            rank: Rank::Lock,
+            domain: domain.parse().unwrap(),
+            phase: None,
+            title: "One cart".to_owned(),
+            content: "One owner.".to_owned(),
+            claim: None,
+            relations: Vec::new(),
+        })
+    }
+
+    /// An anchor of a domain.
+    fn anchor_of(domain: &str) -> Item {
+        Item::Anchor {
+            scope: Scope::parse("org/a").unwrap(),
+            anchor: Anchor {
+                id: AnchorId::from_bytes([1; 16]),
+                hint: "How carts were measured".to_owned(),
+                domain: domain.parse().unwrap(),
+                to: Vec::new(),
+                by: ann(),
+                at: Timestamp::from_ms(1),
+                seq: Seq::new(1),
+                dropped: None,
+            },
+            leads: Vec::new(),
+        }
+    }
+
+    /// Whether a brief for a domain says that no decision of it holds.
+    fn is_empty(domain: &str, items: Vec<Item>, cut: Option<Layer>) -> bool {
+        let found = brief::Brief {
+            items,
+            bytes: 700,
+            cut: cut.map_or_else(Vec::new, |layer| {
+                vec![brief::Cut {
+                    layer,
+                    items: 1,
+                    more: false,
+                }]
+            }),
+            impact_cut: None,
         };
-        let BriefItem::Decision(decision) = BriefItem::of(item, &BTreeSet::new()) else {
-            panic!("it is a decision")
-        };
-        *decision
+        let scope = Scope::parse("org/a").unwrap();
+        let told = Brief::of(scope, domain.parse().unwrap(), found);
+        let json = serde_json::to_value(&told).unwrap();
+        let field = json.get("empty_domain");
+        let said = serde_json::json!(true);
+        assert_eq!(field, told.empty_domain.then_some(&said));
+        told.empty_domain
+    }
+
+    #[test]
+    fn a_domain_that_nothing_is_of_is_told_unless_something_of_it_may_be_cut_off() {
+        assert!(is_empty("ui", Vec::new(), None));
+        assert!(is_empty("ui", vec![lock_of("global")], None));
+        assert!(is_empty("iu", vec![lock_of("ui"), anchor_of("ui")], None));
+        for heard in [lock_of("ui"), anchor_of("ui")] {
+            assert!(!is_empty("ui", vec![lock_of("global"), heard], None));
+        }
+        assert!(!is_empty("global", Vec::new(), None));
+        for (layer, is_told) in [
+            (Layer::Structural, true),
+            (Layer::GlobalAxis, false),
+            (Layer::DomainAxis, false),
+            (Layer::Lock, false),
+            (Layer::Normal, false),
+            (Layer::Anchor, true),
+        ] {
+            let is_told_so = is_empty("ui", vec![lock_of("global")], Some(layer));
+            assert_eq!(is_told_so, is_told, "{layer}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Impact on the wire: what a change affects, and by which path.
 
 use serde::{Deserialize, Serialize};
-use sillok_core::decision::{self, Node, Rank};
+use sillok_core::decision::{self, Domain, Node, Rank};
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::DecisionId;
 use sillok_core::impact::{self, ImpactLimits};
@@ -274,6 +274,11 @@ pub struct Proposed {
     /// mean that there is none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub contradictions_cut: bool,
+    /// Its domain, where no other decision that holds in its scope or in those above is of that: a name that is misspelt shows by
+    /// this. It stops nothing. Absent where another one is, and of `global`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Domain>)]
+    pub new_domain: Option<Domain>,
 }
 
 /// What a decision means to others, where that could be told.
@@ -310,6 +315,7 @@ impl From<decision::Proposed> for Proposed {
             guards: guards.collect(),
             contradictions: contradictions.collect(),
             contradictions_cut: proposed.contradictions.cut,
+            new_domain: proposed.new_domain,
         }
     }
 }
@@ -378,7 +384,7 @@ mod tests {
                 told: Vec::new(),
                 cut,
             };
-            let means = decision::Proposed::of(None, chain(1), contradictions);
+            let means = decision::Proposed::of(None, chain(1), contradictions, None);
             let json = serde_json::to_value(Proposed::from(means)).unwrap();
             let told = json.get("contradictions_cut");
             assert_eq!(told, cut.then_some(&serde_json::json!(true)));

@@ -8,10 +8,11 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::{Error, ErrorCode};
 
 use super::stage::{
-    Stage, affected, at, claims, file, relates, restore, save, says, viewer, withdraw,
+    PLACES, Stage, affected, at, claims, file, of_domain, relates, restore, save, says, viewer,
+    withdraw,
 };
 use crate::tests::harness::{PROJECT, TASK, principal, scope, store};
-use crate::tests::world::{ORG, WORKTREE, pairs_of};
+use crate::tests::world::{ORG, OTHER_PROJECT, WORKTREE, pairs_of};
 
 impl Stage {
     async fn proposed(
@@ -332,4 +333,90 @@ async fn who_may_not_save_a_decision_may_propose_it() {
         assert_eq!(proposed.guards.len(), usize::from(change.is_some()));
     }
     assert_eq!(stage.node.metrics().commands, before);
+}
+
+/// The domain that is new by a proposal of one that begins a chain.
+async fn new_by_proposal(stage: &Stage, path: &str, domain: &str) -> Option<String> {
+    let text = of_domain(domain, says(Rank::Normal, "proposed"));
+    let proposed = stage.proposed(PrincipalKind::Human, path, None, text).await;
+    proposed
+        .unwrap()
+        .new_domain
+        .map(|domain| domain.to_string())
+}
+
+/// The domain that is new by a version that was saved.
+async fn new_by_save(stage: &Stage, path: &str, saved: (DecisionId, u64)) -> Option<String> {
+    let means = stage.node.meaning(&viewer(path), saved.0, saved.1).await;
+    means.unwrap().new_domain.map(|domain| domain.to_string())
+}
+
+#[tokio::test]
+async fn a_domain_that_no_other_decision_in_sight_is_of_is_told_and_stops_nothing() {
+    for rank in [Rank::Axis, Rank::Lock, Rank::Normal] {
+        for place in PLACES {
+            let mut stage = Stage::set().await;
+            let pricing = || of_domain("pricing", says(rank, "cents"));
+            let first = stage.begin(place, pricing()).await;
+            let new = Some("pricing".to_owned());
+            assert_eq!(new_by_save(&stage, place, (first, 1)).await, new, "{rank}");
+            for asked in PLACES {
+                let is_seen = scope(place).contains(&scope(asked));
+                let expected = new.clone().filter(|_| !is_seen);
+                let told = new_by_proposal(&stage, asked, "pricing").await;
+                assert_eq!(told, expected, "{rank} of {place} from {asked}");
+            }
+            let misspelt = new_by_proposal(&stage, place, "prcing").await;
+            assert_eq!(misspelt.as_deref(), Some("prcing"));
+            assert_eq!(new_by_proposal(&stage, place, "global").await, None);
+            // Neither one counts as new with another beside it.
+            let second = stage.begin(place, pricing()).await;
+            for root in [first, second] {
+                assert_eq!(new_by_save(&stage, place, (root, 1)).await, None, "{rank}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_domain_is_new_again_once_all_others_of_it_were_withdrawn_or_moved() {
+    let mut stage = Stage::set().await;
+    let of = |domain: &str| of_domain(domain, says(Rank::Lock, "cents"));
+    let own = stage.begin(PROJECT, of("pricing")).await;
+    let moved = stage.begin(PROJECT, of("pricing")).await;
+    let gone = stage.begin(ORG, of("pricing")).await;
+    assert_eq!(new_by_save(&stage, PROJECT, (own, 1)).await, None);
+    stage.change(PROJECT, (moved, 1), of("prices")).await;
+    assert_eq!(new_by_save(&stage, PROJECT, (own, 1)).await, None);
+    stage.person(ORG, withdraw(gone, 1)).await.unwrap();
+    let pricing = Some("pricing".to_owned());
+    assert_eq!(new_by_save(&stage, PROJECT, (own, 1)).await, pricing);
+    // What is withdrawn says nothing any more, and is of no domain.
+    assert_eq!(new_by_save(&stage, ORG, (gone, 2)).await, None);
+    // A change does not count itself, wherever it moves.
+    let human = PrincipalKind::Human;
+    for (domain, expected) in [
+        ("pricing", pricing.as_deref()),
+        ("prices", None),
+        ("prcing", Some("prcing")),
+        ("global", None),
+    ] {
+        let proposed = stage.proposed(human, PROJECT, Some((own, 1)), of(domain));
+        let new = proposed.await.unwrap().new_domain;
+        assert_eq!(new.as_ref().map(|domain| domain.as_str()), expected);
+    }
+    stage.change(PROJECT, (own, 1), of("prcing")).await;
+    let told = new_by_save(&stage, PROJECT, (own, 2)).await;
+    assert_eq!(told.as_deref(), Some("prcing"));
+}
+
+#[tokio::test]
+async fn of_a_domain_beside_and_inside_nothing_is_told() {
+    let mut stage = Stage::set().await;
+    for place in [OTHER_PROJECT, TASK] {
+        let text = of_domain("pricing", says(Rank::Lock, "cents"));
+        stage.begin(place, text).await;
+    }
+    let told = new_by_proposal(&stage, PROJECT, "pricing").await;
+    assert_eq!(told.as_deref(), Some("pricing"));
 }

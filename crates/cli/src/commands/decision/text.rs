@@ -2,6 +2,7 @@
 //!
 //! Owns the words. It must not know what was asked for.
 
+use sillok_core::decision::Rank;
 use sillok_server::api::{
     Claim, Contradiction, DecisionHead, DecisionSaved, DecisionText, DecisionVersion, DecisionView,
     Meaning, Proposed, Relation,
@@ -54,12 +55,7 @@ pub fn means(style: Style, means: &Proposed) -> String {
             None => "it changes that itself".to_owned(),
             Some(place) => diagram::in_words(impact.path(place), &names),
         };
-        lines.push(format!(
-            "{} {} {}: {why}",
-            style.bad("it touches the"),
-            guard.rank,
-            diagram::quoted(&guard.title),
-        ));
+        lines.push(touches(style, guard.rank, &guard.title, &why));
     }
     let contradictions = means.contradictions.iter();
     lines.extend(contradictions.map(|other| contradiction(style, other)));
@@ -67,10 +63,22 @@ pub fn means(style: Style, means: &Proposed) -> String {
         let more = "others may contradict it that are not listed: too many declare that key";
         lines.push(style.bad(more));
     }
+    let domain = means.new_domain.as_ref();
+    let alone = domain.map(|domain| format!("no other decision here is of domain {domain}"));
+    lines.extend(alone.map(|text| style.dim(&text)));
     lines.join("\n")
 }
 
-fn contradiction(style: Style, other: &Contradiction) -> String {
+/// That an axis or a lock is touched, and why.
+#[must_use]
+pub fn touches(style: Style, rank: Rank, title: &str, why: &str) -> String {
+    let title = diagram::quoted(title);
+    format!("{} {rank} {title}: {why}", style.bad("it touches the"))
+}
+
+/// That another decision declares the same key with another value.
+#[must_use]
+pub fn contradiction(style: Style, other: &Contradiction) -> String {
     format!(
         "{} {} {}: {} is {} there ({} in {})",
         style.bad("it contradicts the"),

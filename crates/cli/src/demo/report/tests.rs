@@ -1,5 +1,6 @@
 //! The report's sums, and how its page reads.
 
+use serde_json::json;
 use sillok_core::brief::Layer;
 use sillok_core::decision::{Node, RelationKind};
 use sillok_core::error::{Current as CoreCurrent, Error};
@@ -8,9 +9,8 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::{self, Disposition as CoreDisposition};
 use sillok_core::time::Timestamp;
 use sillok_server::api::{
-    Actor, Affected, Anchor, Binding, BriefDecision, BriefItem, Citation, Claim, Contradiction,
-    Edge, EvidenceHead, FollowedEvidence, Gate, Guard, Impact, Meaning, PromotionState, Reached,
-    Score,
+    Actor, Anchor, Binding, BriefDecision, BriefItem, Citation, Claim, Contradiction, Edge,
+    EvidenceHead, FollowedEvidence, Gate, Meaning, PromotionState, Reached, Score,
 };
 
 use super::*;
@@ -222,6 +222,15 @@ fn reached(by: Edge) -> Affected {
     }
 }
 
+/// That the lock applies to a file.
+fn applies(path: &str) -> Edge {
+    Edge {
+        from: decision("", 4),
+        kind: RelationKind::AppliesTo.into(),
+        to: Node::file(path).unwrap(),
+    }
+}
+
 fn saved() -> DecisionReport {
     let time = Timestamp::from_ms(1_700_000_000_000);
     DecisionReport {
@@ -243,6 +252,7 @@ fn saved() -> DecisionReport {
                 guards: Vec::new(),
                 contradictions: Vec::new(),
                 contradictions_cut: false,
+                new_domain: None,
             }),
             seq: Seq::new(9),
             time,
@@ -252,11 +262,7 @@ fn saved() -> DecisionReport {
 }
 
 fn loaded() -> BriefReport {
-    let reached = reached(Edge {
-        from: decision("", 4),
-        kind: RelationKind::AppliesTo.into(),
-        to: Node::file("src/count.sh").unwrap(),
-    });
+    let reached = reached(applies("src/count.sh"));
     let structural = BriefItem::Structural {
         layer: Layer::Structural,
         node: reached.node,
@@ -294,6 +300,11 @@ fn loaded() -> BriefReport {
             bytes: 300,
             cut: Vec::new(),
             impact_cut: None,
+            empty_domain: false,
+        },
+        way: WayReport {
+            taken: "Use the loop condition.".to_owned(),
+            passed_over: vec!["Use a here-document.".to_owned()],
         },
         in_line: vec![DecisionId::from_bytes([4; 16])],
     }
@@ -353,27 +364,37 @@ fn followed() -> FollowReport {
 }
 
 fn stop() -> StopReport {
+    let file = Node::file("src/sum.sh").unwrap();
     let proposed = decision("/worktree/agent-4", 0);
-    let limits = Edge {
+    let about = Edge {
         from: proposed.clone(),
-        kind: RelationKind::Constrains.into(),
-        to: decision("", 4),
+        kind: RelationKind::AppliesTo.into(),
+        to: file.clone(),
+    };
+    let named = Affected {
+        node: file.clone(),
+        depth: 1,
+        title: None,
+        rank: None,
+        from: Reached::Start(0),
+        by: about.clone(),
+        path: vec![about],
     };
     StopReport {
         agent: "agent-4".to_owned(),
         title: "Refuse a last line".to_owned(),
+        impact: Impact {
+            start: vec![file],
+            affected: vec![reached(applies("src/sum.sh"))],
+            cut: None,
+        },
         proposed: Proposed {
             impact: Impact {
                 start: vec![proposed],
-                affected: vec![reached(limits)],
+                affected: vec![named],
                 cut: None,
             },
-            guards: vec![Guard {
-                node: decision("", 4),
-                rank: Rank::Lock,
-                title: LOCKED.to_owned(),
-                affected: Some(0),
-            }],
+            guards: Vec::new(),
             contradictions: vec![Contradiction {
                 scope: scope(""),
                 root: DecisionId::from_bytes([4; 16]),
@@ -385,6 +406,7 @@ fn stop() -> StopReport {
                 },
             }],
             contradictions_cut: false,
+            new_domain: None,
         },
     }
 }
@@ -566,10 +588,10 @@ fn the_document_has_the_fields_that_scripts_read() {
     }
     assert_eq!(document["refusals"][0]["rule"], "entries/project");
     assert_eq!(document["refusals"][1]["current"]["version"], 2);
-    let stop = &document["stops"][0]["proposed"];
-    assert_eq!(stop["guards"][0]["rank"], "lock");
-    assert_eq!(
-        stop["impact"]["affected"][0]["path"][0]["kind"],
-        "CONSTRAINS"
-    );
+    let reached = &document["stops"][0]["impact"]["affected"][0];
+    assert_eq!(reached["rank"], "lock");
+    assert_eq!(reached["path"][0]["kind"], "APPLIES_TO");
+    assert_eq!(document["stops"][0]["proposed"]["guards"], json!([]));
+    let passed_over = &document["loaded"]["way"]["passed_over"];
+    assert_eq!(passed_over, &json!(["Use a here-document."]));
 }

@@ -220,7 +220,8 @@ impl World {
                 change @ (Change::Decision(_)
                 | Change::DecisionListed { .. }
                 | Change::DecisionClaim { .. }
-                | Change::RelatedTo { .. }) => self.decision_changes.push(change),
+                | Change::RelatedTo { .. }
+                | Change::RelationRenamed { .. }) => self.decision_changes.push(change),
                 _ => {}
             }
         }

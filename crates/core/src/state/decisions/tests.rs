@@ -183,7 +183,7 @@ fn what_moves_leaves_its_former_place_first() {
             related(&state, "a", None),
             related(&state, "c", Some((Rank::Axis, "t"))),
             // What stays says how strong its decision is.
-            related(&state, "b", Some((Rank::Axis, "t"))),
+            renamed(&state, "b", (Rank::Axis, "t")),
         ]
     );
     let silent = text(Rank::Axis, "runtime", None, &["c", "b"]);

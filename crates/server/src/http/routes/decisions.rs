@@ -28,7 +28,7 @@ const SAVES: [&str; 6] = [
 ];
 
 /// Save a decision: begin a chain of versions, or give one a further version. The answer says what that means to others:
-/// what it affects, which axes and locks are among that, and what contradicts it.
+/// what it affects, which axes and locks are among that, what contradicts it, and whether nothing else is of its domain.
 #[utoipa::path(post, path = "/v1/decisions", tag = "decisions", operation_id = "save_decision",
     request_body = SaveDecision,
     responses((status = 200, description = "The decision is saved.", body = DecisionSaved)),
@@ -45,8 +45,8 @@ pub(super) async fn save(
     app.decided(&write.session, receipt).await
 }
 
-/// Say what a decision would mean to others: what it would affect, which axes and locks are among that, and what would
-/// contradict it. Nothing is stored. It is refused where everybody would be refused to save it: anyone may propose what only
+/// Say what a decision would mean to others: what it would affect, which axes and locks are among that, what would
+/// contradict it, and whether nothing else is of its domain. Nothing is stored. It is refused where everybody would be refused to save it: anyone may propose what only
 /// others may save.
 #[utoipa::path(post, path = "/v1/decisions/propose", tag = "decisions", operation_id = "propose_decision",
     request_body = SaveDecision,

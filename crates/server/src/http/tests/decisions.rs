@@ -1,5 +1,6 @@
 //! Decisions: what a request leads to, and who reads it.
 
+mod domains;
 mod meaning;
 mod refusals;
 mod timed;

@@ -1,6 +1,6 @@
 //! How decisions read.
 
-use sillok_core::decision::{Node, Rank, RelationKind};
+use sillok_core::decision::{Node, RelationKind};
 use sillok_core::id::{CommandId, DecisionId, Seq};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
@@ -65,6 +65,7 @@ fn proposed() -> Proposed {
             },
         }],
         contradictions_cut: false,
+        new_domain: None,
     }
 }
 
@@ -141,6 +142,7 @@ what that means to others could not be told: unavailable: the store is away";
         guards: Vec::new(),
         contradictions: Vec::new(),
         contradictions_cut: false,
+        new_domain: None,
     };
     assert_eq!(means(PLAIN, &nothing), "");
     // That none is found where not all were looked at does not mean that there is none.
@@ -149,6 +151,17 @@ what that means to others could not be told: unavailable: the store is away";
         ..nothing
     };
     assert!(means(PLAIN, &cut).starts_with("others may contradict it"));
+}
+
+#[test]
+fn a_domain_that_nothing_else_is_of_is_told_last() {
+    let known = proposed();
+    let alone = Proposed {
+        new_domain: Some("prcing".parse().unwrap()),
+        ..known.clone()
+    };
+    let told = "\nno other decision here is of domain prcing";
+    assert_eq!(means(PLAIN, &alone), means(PLAIN, &known) + told);
 }
 
 #[test]

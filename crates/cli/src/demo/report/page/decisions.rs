@@ -10,7 +10,7 @@ use sillok_server::api::{Followed, FollowedItem};
 use super::{TEXT_CHARS_MAX, counted, section};
 use crate::commands::brief;
 use crate::commands::decision::text;
-use crate::demo::report::{BriefReport, FollowReport, Report};
+use crate::demo::report::{BriefReport, FollowReport, Report, StopReport, guarded};
 use crate::diagram;
 use crate::output::{Style, one_line};
 
@@ -30,15 +30,7 @@ pub(super) fn held(report: &Report, style: Style) -> Option<String> {
         .collect();
     lines.extend(report.loaded.as_ref().map(|loaded| in_line(loaded, style)));
     lines.extend(report.anchor.as_ref().map(|anchor| found(anchor, style)));
-    lines.extend(report.stops.iter().map(|stop| {
-        format!(
-            "{} {} did not decide \"{}\", for\n{}",
-            style.bad("✗"),
-            stop.agent,
-            one_line(&stop.title, TEXT_CHARS_MAX),
-            indented(&text::means(style, &stop.proposed))
-        )
-    }));
+    lines.extend(report.stops.iter().map(|stop| let_be(stop, style)));
     section(
         style,
         "Which decisions hold, and what is in line with them",
@@ -46,8 +38,7 @@ pub(super) fn held(report: &Report, style: Style) -> Option<String> {
     )
 }
 
-/// That a brief was loaded, and that what was done later is in line with it, are two facts: the one is not said to have
-/// come of the other.
+/// A brief that was loaded, which way was taken by it, and that what was left is in line with it.
 fn in_line(loaded: &BriefReport, style: Style) -> String {
     let mut layers: BTreeMap<Layer, usize> = BTreeMap::new();
     for item in &loaded.brief.items {
@@ -57,11 +48,51 @@ fn in_line(loaded: &BriefReport, style: Style) -> String {
         .iter()
         .map(|(layer, count)| format!("{count} {layer}"));
     let (agent, check) = (&loaded.agent, style.good("✓"));
-    format!(
-        "{check} {agent} loaded a brief of {} ({})\n{check} the source that {agent} left was checked: it is in line with {} of the brief",
+    let (way, ruled_out) = (&loaded.way, style.bad("✗"));
+    let mut lines = vec![format!(
+        "{check} {agent} loaded a brief of {} ({})",
         counted(loaded.brief.items.len() as u64, "item"),
         layers.collect::<Vec<_>>().join(", "),
+    )];
+    lines.extend(way.passed_over.iter().map(|approach| {
+        let approach = one_line(approach, TEXT_CHARS_MAX);
+        format!("{ruled_out} it rules out how {agent} would have gone about it: {approach}")
+    }));
+    let taken = one_line(&way.taken, TEXT_CHARS_MAX);
+    lines.push(format!("{check} {agent} went about it so: {taken}"));
+    lines.push(format!(
+        "{check} the source that {agent} left was checked: it is in line with {} of the brief",
         counted(loaded.in_line.len() as u64, "decision")
+    ));
+    lines.join("\n")
+}
+
+/// A decision that was not made, with what a change of its file affects, and what it contradicts.
+fn let_be(stop: &StopReport, style: Style) -> String {
+    let impact = &stop.impact;
+    let files: Vec<String> = impact.start.iter().map(diagram::plain).collect();
+    let mut why = vec![
+        format!(
+            "a change of {} affects {}:",
+            files.join(", "),
+            impact.affected.len()
+        ),
+        diagram::branches(impact, style),
+    ];
+    let names = diagram::names(impact);
+    why.extend(guarded(impact).filter_map(|(place, one)| {
+        let path = diagram::in_words(impact.path(place), &names);
+        let title = one.title.as_deref().unwrap_or_default();
+        Some(text::touches(style, one.rank?, title, &path))
+    }));
+    let contradictions = stop.proposed.contradictions.iter();
+    why.extend(contradictions.map(|other| text::contradiction(style, other)));
+    format!(
+        "{} {} did not decide \"{}\", for\n{}",
+        style.bad("✗"),
+        stop.agent,
+        one_line(&stop.title, TEXT_CHARS_MAX),
+        indented(&why.join("\n"))
     )
 }
 
