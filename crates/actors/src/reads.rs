@@ -46,7 +46,6 @@ pub use entries::{EntryView, History};
 pub use erasure::Remains;
 pub use evidence::EvidenceText;
 pub use graph::{GraphAsked, GraphBounds, GraphEdge, GraphEdgeKind, GraphNode, GraphParts};
-pub(crate) use impact::Absent;
 pub use impact::Viewer;
 pub use promotions::{JobPlace, ListedJob};
 pub(crate) use proposed::proposed;

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 160] = [
+pub const EXPECTED: [&str; 163] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -67,6 +67,7 @@ pub const EXPECTED: [&str; 160] = [
     "beat missed",
     "brief cut to its budget",
     "brief during a change",
+    "brief refused for what does not hold",
     "brief without room for every reference",
     "change of a decision refused for its version",
     "change of the embedder cut off",
@@ -113,7 +114,9 @@ pub const EXPECTED: [&str; 160] = [
     "guarded decision changed",
     "guarded decision reached",
     "halted promotion tried anew",
+    "impact cut by a limit",
     "impact over a cycle",
+    "impact refused for what does not hold",
     "index begun anew after damage",
     "index failed",
     "kind of relation declared",

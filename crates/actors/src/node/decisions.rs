@@ -19,79 +19,40 @@ use crate::commit::Shared;
 use crate::errors::refusal;
 use crate::facts::{self, Unfetched};
 use crate::protocol::Protocol;
-use crate::reads::{Absent, BriefQuery, Viewer, proposed};
+use crate::reads::{BriefQuery, Viewer, proposed};
 use crate::rows;
 
 /// What stands for the reason of a change that is proposed: whoever saves it gives one.
 const PROPOSED: &str = "it is proposed";
 
 impl<S: Store, P: Protocol> Node<S, P> {
-    /// The decisions that hold somewhere, and the anchors there, as [`Reader::brief`](crate::reads::Reader::brief).
+    /// The decisions that hold for whoever works in the scope of `viewer`, in the order of loading, and behind them the
+    /// anchors. All decisions and evidence at hand are there, hold and are seen.
     ///
     /// # Errors
-    /// As there.
-    pub async fn brief(&self, viewer: &Viewer, query: BriefQuery) -> Result<Brief, Error> {
-        self.loaded(viewer, query, Absent::LeftOut).await
-    }
-
-    /// As [`brief`](Self::brief), where all decisions and evidence at hand are there, hold and are seen.
-    ///
-    /// # Errors
-    /// As there, and `not_found` that names a decision or evidence at hand which is not there, was withdrawn or is not seen.
+    /// `not_found` that names a decision or evidence at hand which is not there, was withdrawn or is not seen,
+    /// `invalid_argument` where the budget has no room for the first item, and what the store answers.
     pub async fn brief_of_standing(
         &self,
         viewer: &Viewer,
         query: BriefQuery,
     ) -> Result<Brief, Error> {
-        self.loaded(viewer, query, Absent::Refused).await
-    }
-
-    async fn loaded(
-        &self,
-        viewer: &Viewer,
-        query: BriefQuery,
-        absent: Absent,
-    ) -> Result<Brief, Error> {
         let protocol = self.inner.shared.protocol;
         let reader = self.reader();
-        reader.brief_under(protocol, viewer, query, absent).await
+        reader.brief_under(protocol, viewer, query).await
     }
 
-    /// What a change affects, as [`Reader::impact`](crate::reads::Reader::impact).
+    /// What a change of these nodes affects, as `viewer` sees it. Their decisions and evidence are there, hold and are seen.
+    /// Others that are not are left out, and so is what is reached through them alone. It ends after `ms_max`, if that is
+    /// given.
     ///
     /// # Errors
-    /// As there.
-    pub async fn impact(
-        &self,
-        viewer: &Viewer,
-        start: Vec<decision::Node>,
-        limits: ImpactLimits,
-        ms_max: Option<u64>,
-    ) -> Result<Impact, Error> {
-        self.reached(viewer, (start, Absent::LeftOut), limits, ms_max)
-            .await
-    }
-
-    /// As [`impact`](Self::impact), of nodes whose decisions and evidence are there, hold and are seen.
-    ///
-    /// # Errors
-    /// As there, and `not_found` that names a decision or evidence of the start which is not there, was withdrawn or is not
-    /// seen.
+    /// `not_found` that names a decision or evidence of the start which is not there, was withdrawn or is not seen, and what
+    /// the store answers.
     pub async fn impact_of_standing(
         &self,
         viewer: &Viewer,
         start: Vec<decision::Node>,
-        limits: ImpactLimits,
-        ms_max: Option<u64>,
-    ) -> Result<Impact, Error> {
-        self.reached(viewer, (start, Absent::Refused), limits, ms_max)
-            .await
-    }
-
-    async fn reached(
-        &self,
-        viewer: &Viewer,
-        start: (Vec<decision::Node>, Absent),
         limits: ImpactLimits,
         ms_max: Option<u64>,
     ) -> Result<Impact, Error> {

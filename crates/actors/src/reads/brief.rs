@@ -18,9 +18,9 @@ use sillok_store::{Error as StoreError, Store, Txn};
 use super::Reader;
 use super::anchors::{anchor_of, leads_of};
 use super::decisions::version_of;
-use super::impact::{Absent, Look, Viewer};
+use super::impact::{Look, Viewer, check_standing};
 use crate::errors::refusal;
-use crate::protocol::{Correct, Protocol, Safeguard};
+use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
 mod bugs;
@@ -38,27 +38,19 @@ pub struct BriefQuery {
 
 impl<S: Store> Reader<S> {
     /// The decisions that hold for whoever works in the scope of `viewer`, in the order of loading, and behind them the
-    /// anchors. A decision at hand that is not there, was withdrawn or is not seen adds nothing, and so does such evidence:
-    /// that is not to be taken for an answer about it.
-    /// [`Node::brief_of_standing`](crate::Node::brief_of_standing) refuses it.
+    /// anchors.
     ///
     /// # Errors
-    /// `invalid_argument` where the budget has no room for the first item, and what the store answers.
-    pub async fn brief(&self, viewer: &Viewer, query: BriefQuery) -> Result<Brief, Error> {
-        self.brief_under(Correct, viewer, query, Absent::LeftOut)
-            .await
-    }
-
-    /// As [`brief`](Self::brief), under a protocol.
+    /// `not_found` for a decision or evidence at hand that is not there, was withdrawn or is not seen, `invalid_argument` where
+    /// the budget has no room for the first item, and what the store answers.
     pub(crate) async fn brief_under<P: Protocol>(
         &self,
         protocol: P,
         viewer: &Viewer,
         query: BriefQuery,
-        absent: Absent,
     ) -> Result<Brief, Error> {
         let mut txn = self.snapshot().await?;
-        absent.check(&mut txn, viewer, &query.at, None).await?;
+        check_standing(&mut txn, viewer, &query.at, None).await?;
         let budget = query.budget;
         if protocol.keeps(Safeguard::LoadsByRank) {
             return whole(protocol, &mut txn, viewer, query).await;

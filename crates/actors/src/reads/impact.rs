@@ -17,7 +17,7 @@ use super::Reader;
 use super::decisions::{head_of, summary_of};
 use super::evidence::evidence_of;
 use crate::errors::refusal;
-use crate::protocol::{Correct, Protocol, Safeguard};
+use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
 mod again;
@@ -79,37 +79,22 @@ impl Viewer {
 
 impl<S: Store> Reader<S> {
     /// What a change of these nodes affects, as `viewer` sees it. Decisions that are not seen, that were withdrawn or that
-    /// are not there are left out, and so is what is reached through them alone: of such a one nothing is affected, which is
-    /// not to be taken for an answer about it. [`Node::impact_of_standing`](crate::Node::impact_of_standing) refuses it. It
-    /// ends after `ms_max`, if that is given.
+    /// are not there are left out, and so is what is reached through them alone. It ends after `ms_max`, if that is given.
     ///
     /// # Errors
-    /// What the store answers.
-    pub async fn impact(
+    /// `not_found` for a decision or evidence of the start that is not there, was withdrawn or is not seen, and what the store
+    /// answers.
+    pub(crate) async fn impact_under<P: Protocol>(
         &self,
+        protocol: P,
         viewer: &Viewer,
         start: Vec<Node>,
         limits: ImpactLimits,
         ms_max: Option<u64>,
     ) -> Result<Impact, Error> {
-        self.impact_under(Correct, viewer, (start, Absent::LeftOut), limits, ms_max)
-            .await
-    }
-
-    /// As [`impact`](Self::impact), under a protocol.
-    pub(crate) async fn impact_under<P: Protocol>(
-        &self,
-        protocol: P,
-        viewer: &Viewer,
-        (start, absent): (Vec<Node>, Absent),
-        limits: ImpactLimits,
-        ms_max: Option<u64>,
-    ) -> Result<Impact, Error> {
         let mut deadline = ms_max.map(|ms_max| Deadline::of(&*self.clock, ms_max));
         let mut txn = self.snapshot().await?;
-        absent
-            .check(&mut txn, viewer, &start, deadline.as_mut())
-            .await?;
+        check_standing(&mut txn, viewer, &start, deadline.as_mut()).await?;
         let look = Look {
             txn: &mut txn,
             viewer,
@@ -121,53 +106,38 @@ impl<S: Store> Reader<S> {
     }
 }
 
-/// What becomes of a decision or of evidence that an impact begins with, or that is at hand, and that is not there, was
-/// withdrawn or is not seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Absent {
-    /// It affects nothing.
-    LeftOut,
-    /// It is refused. A name that is wrong would read as a change that harms nobody.
-    Refused,
-}
-
-impl Absent {
-    /// Looks whether the nodes are taken. Those for which the time runs out are not looked at: then nothing else is either, which
-    /// is told.
-    pub(super) async fn check(
-        self,
-        txn: &mut impl Txn,
-        viewer: &Viewer,
-        nodes: &[Node],
-        mut deadline: Option<&mut Deadline<'_>>,
-    ) -> Result<(), Error> {
-        if self == Self::LeftOut {
+/// Refuses a decision or evidence that an impact begins with, or that is at hand, and that is not there, was withdrawn or is
+/// not seen: a name that is wrong would read as a change that harms nobody. Those for which the time runs out are not looked
+/// at: then nothing else is either, which is told.
+pub(super) async fn check_standing(
+    txn: &mut impl Txn,
+    viewer: &Viewer,
+    nodes: &[Node],
+    mut deadline: Option<&mut Deadline<'_>>,
+) -> Result<(), Error> {
+    for node in nodes {
+        if deadline.as_mut().is_some_and(|end| end.is_over()) {
             return Ok(());
         }
-        for node in nodes {
-            if deadline.as_mut().is_some_and(|end| end.is_over()) {
-                return Ok(());
+        let (stands, what) = match node {
+            Node::Decision { scope, root } => {
+                let head = standing(txn, viewer, scope, *root).await;
+                let stands = head.map(|head| head.is_some());
+                (stands, "decision that holds and is seen")
             }
-            let (stands, what) = match node {
-                Node::Decision { scope, root } => {
-                    let head = standing(txn, viewer, scope, *root).await;
-                    let stands = head.map(|head| head.is_some());
-                    (stands, "decision that holds and is seen")
-                }
-                Node::Evidence { scope, id } => {
-                    let is_there = has_evidence(txn, viewer, scope, *id).await;
-                    (is_there, "evidence that is seen")
-                }
-                Node::File { .. } | Node::Symbol { .. } => continue,
-            };
-            if !stands.map_err(|error| refusal(&error))? {
-                // What is not seen is not told apart from what is not there.
-                let why = format!("{node} is no {what} from {}", viewer.scope);
-                return Err(Error::new(ErrorCode::NotFound, why));
+            Node::Evidence { scope, id } => {
+                let is_there = has_evidence(txn, viewer, scope, *id).await;
+                (is_there, "evidence that is seen")
             }
+            Node::File { .. } | Node::Symbol { .. } => continue,
+        };
+        if !stands.map_err(|error| refusal(&error))? {
+            // What is not seen is not told apart from what is not there.
+            let why = format!("{node} is no {what} from {}", viewer.scope);
+            return Err(Error::new(ErrorCode::NotFound, why));
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// A decision that holds and is seen.

@@ -37,17 +37,18 @@ pub(super) async fn tell<P: Protocol>(
                 bytes_max: BRIEF_BYTES_MAX,
             };
             let query = BriefQuery { domain, at, budget };
-            let brief = node.brief(&viewer(by), query).await?;
-            Ok(Told::Brief {
+            let brief = node.brief_of_standing(&viewer(by), query).await;
+            unless_absent(brief, |brief| Told::Brief {
                 lines: brief.items.into_iter().map(line).collect(),
                 cut: brief.cut,
                 unfound: brief.impact_cut.map_or(0, |cut| cut.nodes),
             })
         }
-        Asked::Impact { by, start } => {
-            let limits = ImpactLimits::default();
-            let impact = node.impact(&viewer(by), start, limits, None).await?;
-            Ok(Told::Impact {
+        Asked::Impact { by, start, limits } => {
+            let limits = ImpactLimits::of(limits.nodes_max, limits.depth_max)?;
+            let viewer = viewer(by);
+            let impact = node.impact_of_standing(&viewer, start, limits, None).await;
+            unless_absent(impact, |impact| Told::Impact {
                 reached: all_reached(&impact),
                 is_cut: impact.cut.is_some(),
             })
@@ -83,6 +84,15 @@ pub(super) async fn tell<P: Protocol>(
             words,
             hits_max,
         } => searched(node, &viewer(by), &domain, (&words, hits_max)).await,
+    }
+}
+
+/// What is told, or that something at hand does not stand; all else that is wrong is so for now.
+fn unless_absent<T>(found: Result<T, Error>, told: impl FnOnce(T) -> Told) -> Result<Told, Error> {
+    match found {
+        Ok(found) => Ok(told(found)),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(Told::Refused(error.code)),
+        Err(error) => Err(error),
     }
 }
 

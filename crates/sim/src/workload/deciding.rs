@@ -175,7 +175,7 @@ pub enum Action {
         /// How wide the token is, as the level of a scope.
         width: u8,
     },
-    /// Asks what a change reaches.
+    /// Asks what a change reaches, with limits that follow from the rest of it.
     Impact {
         /// Where.
         home: Home,
@@ -359,8 +359,8 @@ impl Workload for Deciding {
             Action::Impact { home, at, width } => {
                 let start = asking::at_hand(agent, &home.scope(), at);
                 if !start.is_empty() {
-                    let by = home.asker(width);
-                    asking::ask(agent, Asked::Impact { by, start }).await;
+                    let (by, limits) = (home.asker(width), asking::limits(home, at, width));
+                    asking::ask(agent, Asked::Impact { by, start, limits }).await;
                 }
             }
             Action::History {

@@ -317,7 +317,7 @@ async fn a_budget_cuts_whole_items_from_the_end_and_says_what_it_cut() {
     }
     let first = whole.items[0].bytes();
     let query = room(1_000, first - 1);
-    let refused = stage.node.brief(&viewer(PROJECT), query).await;
+    let refused = stage.node.brief_of_standing(&viewer(PROJECT), query).await;
     let refused = refused.unwrap_err();
     assert_eq!(refused.code, ErrorCode::InvalidArgument);
     for number in [first, first - 1] {
@@ -386,7 +386,10 @@ async fn the_same_state_gives_the_same_bytes_on_another_node_and_after_a_rebuild
     assert_eq!(bytes(&stage.brief(TASK, query()).await), first);
     stage.node.shutdown().await;
     let node = later_node(&store).await;
-    let again = node.brief(&viewer(TASK), query()).await.unwrap();
+    let again = node
+        .brief_of_standing(&viewer(TASK), query())
+        .await
+        .unwrap();
     assert_eq!(bytes(&again), first);
     let index = node.ports().index.clone();
     node.shutdown().await;
@@ -402,7 +405,10 @@ async fn the_same_state_gives_the_same_bytes_on_another_node_and_after_a_rebuild
     assert_eq!(rows_of_decisions(&store).await, rows);
     assert!(audit::verify(&store, &|_| {}).await.unwrap().is_ok());
     let rebuilt = later_node(&store).await;
-    let again = rebuilt.brief(&viewer(TASK), query()).await.unwrap();
+    let again = rebuilt
+        .brief_of_standing(&viewer(TASK), query())
+        .await
+        .unwrap();
     assert_eq!(bytes(&again), first);
 }
 

@@ -7,6 +7,7 @@ use sillok_core::command::{AnswerBody, Command, CommandRecord, Digest};
 use sillok_core::decision::{NewDecision, Rank, RelationKind, RelationName};
 use sillok_core::erasure::EraseMemory;
 use sillok_core::id::{AnchorId, DecisionId, EvidenceId};
+use sillok_core::impact::ImpactLimits;
 use sillok_core::limits::{DECISION_VERSIONS_MAX, PRINCIPAL_ID_CHARS_MAX};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_store::MemoryConfig;
@@ -222,8 +223,9 @@ async fn what_led_to_it_leads_to_what_is_gone_and_nothing_new_does() {
         let head = reader.evidence(&here, evidence).await.unwrap().unwrap();
         assert!(head.is_erased());
         assert_eq!((head.bytes, head.hash, head.masked), (0, [0; 32], 0));
-        let impact = stage.impact(TASK, kept(PROJECT, evidence)).await;
-        assert!(impact.affected.is_empty());
+        let (start, limits) = (vec![kept(PROJECT, evidence)], ImpactLimits::default());
+        let impact = node.impact_of_standing(&viewer, start, limits, None).await;
+        assert_eq!(impact.unwrap_err().code, ErrorCode::NotFound);
     }
     let decision = reader.decision(&here, told.root).await.unwrap().unwrap();
     assert!(decision.head.is_erased() && !decision.head.active);

@@ -150,7 +150,9 @@ async fn whoever_asks_sees_what_lies_around_and_as_far_inside_as_the_token_reach
             prefix: prefix.parse::<ScopePrefix>().unwrap(),
         };
         let limits = ImpactLimits::default();
-        let found = stage.node.impact(&viewer, start.clone(), limits, None);
+        let found = stage
+            .node
+            .impact_of_standing(&viewer, start.clone(), limits, None);
         let mut reached = affected(&found.await.unwrap());
         reached.sort_unstable();
         reached
@@ -172,11 +174,11 @@ async fn whoever_asks_sees_what_lies_around_and_as_far_inside_as_the_token_reach
 }
 
 #[tokio::test]
-async fn nothing_is_reached_through_what_is_not_seen_was_withdrawn_or_is_not_there() {
+async fn nothing_is_reached_through_what_is_not_seen_or_was_withdrawn() {
     let mut stage = Stage::set().await;
     let above = stage.begin(ORG, says(Rank::Axis, "above")).await;
     let kind = RelationKind::DependsOn;
-    let hidden = stage
+    stage
         .related(OTHER_PROJECT, "hidden", kind, at(ORG, above))
         .await;
     let between = stage
@@ -188,16 +190,8 @@ async fn nothing_is_reached_through_what_is_not_seen_was_withdrawn_or_is_not_the
     let found = stage.impact(PROJECT, at(ORG, above)).await;
     assert_eq!(affected(&found), ["between", "behind"]);
     stage.person(PROJECT, withdraw(between, 1)).await.unwrap();
-    let nobody = DecisionId::from_bytes([7; 16]);
-    for start in [
-        at(ORG, above),
-        at(PROJECT, between),
-        at(OTHER_PROJECT, hidden),
-        at(PROJECT, nobody),
-    ] {
-        let found = stage.impact(PROJECT, start.clone()).await;
-        assert_eq!((affected(&found), found.cut), (vec![], None), "{start}");
-    }
+    let found = stage.impact(PROJECT, at(ORG, above)).await;
+    assert_eq!((affected(&found), found.cut), (vec![], None));
 }
 
 #[tokio::test]
@@ -256,7 +250,10 @@ async fn what_limits_cut_off_is_told() {
         let limits = ImpactLimits::of(nodes_max, depth_max).unwrap();
         let start = vec![at(PROJECT, hub)];
         let viewer = viewer(PROJECT);
-        let found = stage.node.impact(&viewer, start, limits, ms_max).await;
+        let found = stage
+            .node
+            .impact_of_standing(&viewer, start, limits, ms_max)
+            .await;
         found.unwrap()
     };
     let whole = asked(None, None, None).await;
@@ -329,7 +326,9 @@ async fn what_more_depend_on_than_there_is_time_to_read_is_not_read_to_its_end()
     let asked = async |ms_max| {
         let (viewer, start) = (viewer(PROJECT), vec![at(PROJECT, hub)]);
         let limits = ImpactLimits::of(None, Some(1)).unwrap();
-        let found = stage.node.impact(&viewer, start, limits, Some(ms_max));
+        let found = stage
+            .node
+            .impact_of_standing(&viewer, start, limits, Some(ms_max));
         found.await.unwrap()
     };
     let whole = asked(1_000_000).await;
@@ -355,7 +354,9 @@ async fn time_that_runs_out_where_nothing_leads_on_is_told() {
     let limits = ImpactLimits::default();
     for (ms_max, is_late) in [(0, true), (1_000_000, false)] {
         let (viewer, start) = (viewer(PROJECT), vec![at(PROJECT, hub)]);
-        let found = stage.node.impact(&viewer, start, limits, Some(ms_max));
+        let found = stage
+            .node
+            .impact_of_standing(&viewer, start, limits, Some(ms_max));
         let found = found.await.unwrap();
         assert_eq!(found.affected.len(), 0);
         assert_eq!(found.cut.is_some_and(|cut| cut.time), is_late);
@@ -383,7 +384,10 @@ async fn relations_are_read_up_to_a_limit_and_none_where_there_is_no_room_for_wh
     let asked = async |limits: ImpactLimits| {
         let before = store.rows_read(Family::Related);
         let (viewer, start) = (viewer(PROJECT), vec![at(PROJECT, hub)]);
-        let found = stage.node.impact(&viewer, start, limits, None).await;
+        let found = stage
+            .node
+            .impact_of_standing(&viewer, start, limits, None)
+            .await;
         (found.unwrap(), store.rows_read(Family::Related) - before)
     };
     let (whole, read) = asked(few(220)).await;
@@ -503,7 +507,9 @@ async fn what_others_say_of_the_same_file_is_neither_told_nor_read() {
             };
             let before = store.rows_read(Family::Related);
             let start = vec![manifest()];
-            let impact = stage.node.impact(&viewer, start, limits, Some(1_000_000));
+            let impact = stage
+                .node
+                .impact_of_standing(&viewer, start, limits, Some(1_000_000));
             let impact = impact.await.unwrap();
             let read = store.rows_read(Family::Related) - before;
             found.push((impact, read));

@@ -77,7 +77,11 @@ impl Hub {
     async fn impact(&self, nodes_max: usize) -> Result<Impact, ErrorCode> {
         let limits = ImpactLimits::of(Some(nodes_max), None).unwrap();
         let (viewer, start) = (viewer(PROJECT), vec![at(PROJECT, self.root)]);
-        let found = self.stage.node.impact(&viewer, start, limits, None).await;
+        let found = self
+            .stage
+            .node
+            .impact_of_standing(&viewer, start, limits, None)
+            .await;
         found.map_err(|error| error.code)
     }
 

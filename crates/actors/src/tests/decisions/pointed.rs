@@ -270,7 +270,10 @@ async fn a_rebuild_gives_the_same_rows_and_the_same_brief() {
     assert_eq!(rows_kept(&store).await, rows);
     assert_eq!(sound(&store).await, None);
     let node = later_node(&store).await;
-    let again = node.brief(&viewer(TASK), about("ui")).await.unwrap();
+    let again = node
+        .brief_of_standing(&viewer(TASK), about("ui"))
+        .await
+        .unwrap();
     assert_eq!(again, brief);
 }
 

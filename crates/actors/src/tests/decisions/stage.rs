@@ -190,7 +190,10 @@ impl Stage {
     }
 
     pub(super) async fn brief(&self, path: &str, query: BriefQuery) -> Brief {
-        self.node.brief(&viewer(path), query).await.unwrap()
+        self.node
+            .brief_of_standing(&viewer(path), query)
+            .await
+            .unwrap()
     }
 
     /// What a brief for everything loads, by title.
@@ -201,7 +204,10 @@ impl Stage {
     pub(super) async fn impact(&self, path: &str, start: Place) -> Impact {
         let limits = ImpactLimits::default();
         let (viewer, start) = (viewer(path), vec![start]);
-        let found = self.node.impact(&viewer, start, limits, None).await;
+        let found = self
+            .node
+            .impact_of_standing(&viewer, start, limits, None)
+            .await;
         found.unwrap()
     }
 }

@@ -12,6 +12,7 @@ use sillok_core::command::DecisionRef;
 use sillok_core::decision::{Domain, Edge, NewDecision, Node, Rank};
 use sillok_core::entry::Claim;
 use sillok_core::id::{AnchorId, DecisionId, EvidenceId, Seq};
+use sillok_core::limits::{IMPACT_DEPTH_MAX, IMPACT_NODES_MAX};
 use sillok_core::scope::{Scope, ScopePrefix};
 
 use super::original::Original;
@@ -41,7 +42,11 @@ pub(crate) enum Asked {
         items_max: usize,
     },
     /// What a change of some nodes affects, as it is seen from a scope.
-    Impact { by: Asker, start: Vec<Node> },
+    Impact {
+        by: Asker,
+        start: Vec<Node>,
+        limits: Limits,
+    },
     /// What it means to others that a version of a decision of the scope was saved.
     Meaning {
         by: Asker,
@@ -84,12 +89,49 @@ pub(crate) enum Asked {
     },
 }
 
+/// How far an impact goes: as far as any may, where nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Limits {
+    /// At most so many nodes.
+    pub(crate) nodes_max: Option<usize>,
+    /// At most so many relations between what changes and any of them.
+    pub(crate) depth_max: Option<u32>,
+}
+
+impl Limits {
+    /// How many nodes there is room for, and over how many relations.
+    pub(super) fn numbers(self) -> (usize, u32) {
+        (
+            self.nodes_max.unwrap_or(IMPACT_NODES_MAX),
+            self.depth_max.unwrap_or(IMPACT_DEPTH_MAX),
+        )
+    }
+}
+
+impl Asked {
+    /// Who asks about nodes that have to stand, and about which.
+    pub(super) fn at_hand(&self) -> Option<(&Asker, &[Node])> {
+        match self {
+            Self::Brief { by, at, .. } => Some((by, at.as_slice())),
+            Self::Impact { by, start, .. } => Some((by, start.as_slice())),
+            Self::Meaning { .. }
+            | Self::Proposal { .. }
+            | Self::History { .. }
+            | Self::Text { .. }
+            | Self::Followed { .. }
+            | Self::Search { .. } => None,
+        }
+    }
+}
+
 /// For people: what is asked, and where.
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Brief { by, domain, .. } => write!(f, "brief for {domain} in {by}"),
-            Self::Impact { by, start } => write!(f, "impact of {} nodes in {by}", start.len()),
+            Self::Impact { by, start, limits } => {
+                write!(f, "impact of {} nodes in {by}{limits}", start.len())
+            }
             Self::Meaning { by, root, number } => {
                 write!(f, "meaning of version {number} of {root} in {by}")
             }
@@ -104,6 +146,18 @@ impl fmt::Display for Asked {
                 write!(f, "search for {words:?} behind anchors in {by}")
             }
         }
+    }
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(nodes_max) = self.nodes_max {
+            write!(f, ", {nodes_max} nodes at most")?;
+        }
+        if let Some(depth_max) = self.depth_max {
+            write!(f, ", {depth_max} relations away at most")?;
+        }
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use sillok_core::decision::{Node, Rank, RelationKind};
 use sillok_core::limits::{ANCHOR_SEARCH_HITS_MAX, BRIEF_ITEMS_MAX, CHUNK_BYTES};
 use sillok_core::scope::Scope;
 
-use super::asked::{Asked, Asker, Goal, HEARD, Heard, Hit, Line, Means, Reached, Told};
+use super::asked::{Asked, Asker, Goal, HEARD, Heard, Hit, Limits, Line, Means, Reached, Told};
 use super::board::{Board, KnownAnchor, KnownEvidence, domain, place};
 use super::saving::Saved;
 use super::{AtHand, Home, Says, saving};
@@ -18,6 +18,10 @@ use crate::agent::Agent;
 
 /// Hits that are asked for where few are wanted.
 const FEW: usize = 2;
+/// Nodes of an impact that has a limit of them, at most.
+const NODES_MAX: u16 = 4;
+/// Relations to any of them where that is limited, at most.
+const DEPTH_MAX: u16 = 3;
 
 /// The nodes at hand: a decision and evidence that are seen from a scope, a file or symbol, some of them or none.
 pub(super) fn at_hand(agent: &Agent, scope: &Scope, at: AtHand) -> Vec<Node> {
@@ -32,6 +36,20 @@ pub(super) fn at_hand(agent: &Agent, scope: &Scope, at: AtHand) -> Vec<Node> {
         ];
         nodes.into_iter().flatten().collect()
     })
+}
+
+/// How far an impact goes: every other one as far as any may, and of the rest some to few nodes, some over few relations and
+/// some both. It follows from what is asked, so that nothing is drawn for it.
+pub(super) fn limits(home: Home, at: AtHand, width: u8) -> Limits {
+    let nodes = [at.which, at.place, at.evidence].into_iter().flatten();
+    let numbers = nodes.chain([home.project, home.level, width]);
+    let number: u16 = numbers.map(u16::from).sum();
+    let (sort, size) = (number % 8, number / 8);
+    let (nodes_max, depth_max) = (1 + size % NODES_MAX, 1 + size % DEPTH_MAX);
+    Limits {
+        nodes_max: matches!(sort, 4 | 5 | 7).then_some(nodes_max.into()),
+        depth_max: matches!(sort, 6 | 7).then_some(depth_max.into()),
+    }
 }
 
 /// A brief for a domain.
@@ -79,11 +97,8 @@ fn note(agent: &mut Agent, heard: &Heard, was_changed: bool) {
     for seen in seen_by(heard, was_changed) {
         agent.client().saw(seen);
     }
-    let nodes = match &heard.asked {
-        Asked::Brief { by, at, .. } => Some((by, at.as_slice())),
-        Asked::Impact { by, start } => Some((by, start.as_slice())),
-        _ => None,
-    };
+    let is_told = !matches!(heard.told, Told::Refused(_));
+    let nodes = heard.asked.at_hand().filter(|_| is_told);
     if nodes.is_some_and(|(by, nodes)| agent.shared(|board: &mut Board| board.hides(by, nodes))) {
         agent.client().saw("decision hidden from a narrow token");
     }
@@ -118,16 +133,12 @@ fn seen_by(heard: &Heard, was_changed: bool) -> Vec<&'static str> {
             ("guarded decision reached", touches(means, false)),
             ("guarded decision changed", touches(means, true)),
         ],
-        Told::Refused(_) => match &heard.asked {
-            Asked::Text { .. } => vec![("part behind the end of evidence refused", true)],
-            _ => vec![("proposal refused", true)],
-        },
-        Told::Impact { reached, .. } => {
-            vec![
-                ("decision reached from evidence", rests_on(reached)),
-                ("decision reached by a declared kind", is_declared(reached)),
-            ]
-        }
+        Told::Refused(_) => vec![(refused(&heard.asked), true)],
+        Told::Impact { reached, is_cut } => vec![
+            ("decision reached from evidence", rests_on(reached)),
+            ("decision reached by a declared kind", is_declared(reached)),
+            ("impact cut by a limit", *is_cut),
+        ],
         Told::Text(said) => {
             let is_part = matches!(&heard.asked, Asked::Text { part: Some(_), .. });
             vec![("part of evidence read", is_part && said.is_some())]
@@ -151,6 +162,16 @@ fn seen_by(heard: &Heard, was_changed: bool) -> Vec<&'static str> {
     };
     let shown = shows.into_iter().filter(|(_, is_shown)| *is_shown);
     shown.map(|(seen, _)| seen).collect()
+}
+
+/// What a refusal shows.
+const fn refused(asked: &Asked) -> &'static str {
+    match asked {
+        Asked::Brief { .. } => "brief refused for what does not hold",
+        Asked::Impact { .. } => "impact refused for what does not hold",
+        Asked::Text { .. } => "part behind the end of evidence refused",
+        _ => "proposal refused",
+    }
 }
 
 /// Whether something guarded is touched: the decision that is changed itself, or one that is reached.
@@ -220,8 +241,8 @@ pub(super) fn home_of(scope: &Scope) -> Home {
 
 /// Asks what a change of the first of a ring reaches.
 pub(super) async fn around(agent: &mut Agent, by: Asker, ring: &[Node]) {
-    let start = vec![ring[0].clone()];
-    let heard = ask(agent, Asked::Impact { by, start }).await;
+    let (start, limits) = (vec![ring[0].clone()], Limits::default());
+    let heard = ask(agent, Asked::Impact { by, start, limits }).await;
     let Some(Told::Impact { reached, .. }) = heard.map(|heard| heard.told) else {
         return;
     };
@@ -285,4 +306,36 @@ pub(super) async fn search(
         hits_max: if few { FEW } else { ANCHOR_SEARCH_HITS_MAX },
     };
     ask(agent, asked).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn impacts_have_every_limit_and_half_of_them_have_none() {
+        let home = Home {
+            project: 1,
+            level: 2,
+        };
+        let all = (0..64).map(|which| {
+            let at = AtHand {
+                which: Some(which),
+                place: None,
+                evidence: None,
+            };
+            limits(home, at, 0)
+        });
+        let all: Vec<Limits> = all.collect();
+        let without = all.iter().filter(|one| **one == Limits::default());
+        assert_eq!(without.count(), all.len() / 2);
+        let nodes: BTreeSet<usize> = all.iter().filter_map(|one| one.nodes_max).collect();
+        assert!(nodes.into_iter().eq(1..=4));
+        let depths: BTreeSet<u32> = all.iter().filter_map(|one| one.depth_max).collect();
+        assert!(depths.into_iter().eq(1..=3));
+        let has_both = |one: &Limits| one.nodes_max.is_some() && one.depth_max.is_some();
+        assert!(all.iter().any(has_both));
+    }
 }

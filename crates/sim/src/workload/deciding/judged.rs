@@ -7,23 +7,25 @@ mod found;
 mod kept;
 mod left;
 mod means;
+mod reached;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
+use sillok_core::ErrorCode;
 use sillok_core::brief::{Cut, Layer};
 use sillok_core::decision::{Domain, Node};
 use sillok_core::id::DecisionId;
-use sillok_core::limits::{IMPACT_DEPTH_MAX, IMPACT_NODES_MAX};
 use sillok_core::scope::Scope;
 
 use self::found::wrong_found;
 use self::kept::{wrong_anchor, wrong_followed, wrong_text};
-use self::means::{wrong_meaning, wrong_proposal};
+use self::means::{wrong_meaning, wrong_proposal, wrong_refusal};
+use self::reached::{wrong_impact, wrong_reach};
 use super::Deciding;
-use super::asked::{Asked, Asker, HEARD, Heard, Holding, Line, Reached, Told};
+use super::asked::{Asked, Asker, HEARD, Heard, Holding, Line, Told};
 use super::keeping::{self, KEPT};
-use super::naive::{self, Loaded, Look, carries};
+use super::naive::{self, Loaded, Look};
 use super::saving::SAVED;
 use super::sent::{self, unsent};
 use super::stored::kept::StoredKept;
@@ -114,6 +116,15 @@ const fn invariant(asked: &Asked) -> &'static str {
 
 /// What is wrong about an answer where this stands, if anything.
 fn wrong(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
+    if let Some(absent) = absent(view, asked) {
+        let wrong = wrong_refusal(ErrorCode::NotFound, told);
+        return wrong.map(|what| format!("{what}, since {absent} does not stand"));
+    }
+    wrong_answer(view, asked, told)
+}
+
+/// The same, where all at hand stands.
+fn wrong_answer(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
     match (asked, told) {
         (
             Asked::Brief {
@@ -128,9 +139,12 @@ fn wrong(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
                 unfound,
             },
         ) => wrong_brief(view, (by, domain, at), *items_max, (lines, cut, *unfound)),
-        (Asked::Impact { by, start }, Told::Impact { reached, is_cut }) => {
+        (Asked::Impact { by, start, limits }, Told::Impact { reached, is_cut }) => {
             let told = (reached.as_slice(), *is_cut);
-            wrong_impact(view, (Look::by(by), start), IMPACT_NODES_MAX, told)
+            wrong_impact(view, (Look::by(by), start), limits.numbers(), told)
+        }
+        (Asked::Brief { .. } | Asked::Impact { .. }, Told::Refused(code)) => {
+            Some(format!("{code} refuses it, though all at hand stands"))
         }
         (Asked::Meaning { by, root, number }, told) => {
             wrong_meaning(view, by, (*root, *number), told)
@@ -176,6 +190,12 @@ fn wrong(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
         }
         _ => Some("it is the answer to something else".to_owned()),
     }
+}
+
+/// A node at hand that is not there, does not hold or is not seen, if there is one: whoever asks about it is refused.
+fn absent<'a>(view: &View<'_>, asked: &'a Asked) -> Option<&'a Node> {
+    let (by, nodes) = asked.at_hand()?;
+    nodes.iter().find(|node| !view.stands(by, node))
 }
 
 fn is_of(one: &Holding, loaded: &Loaded<'_>) -> bool {
@@ -262,79 +282,6 @@ fn wrong_cut(left_out: &[Layer], cut: &[Cut]) -> Option<String> {
     let is_told = counted.into_iter().eq(told.iter().copied());
     let more = cut.iter().any(|one| one.more);
     (!is_told || more).then(|| format!("{cut:?} is told of what was cut off: {left_out:?}"))
-}
-
-fn wrong_impact(
-    view: &View<'_>,
-    (look, start): (Look<'_>, &[Node]),
-    nodes_max: usize,
-    (told, is_cut): (&[Reached], bool),
-) -> Option<String> {
-    let reached = view.reached(look, start);
-    let references: Vec<&Reached> = told.iter().collect();
-    let wrong = wrong_reach(view, (look, start), &reached, &references);
-    if wrong.is_some() {
-        return wrong;
-    }
-    if told.len() != reached.len().min(nodes_max) {
-        let (told, all) = (told.len(), reached.len());
-        return Some(format!("{told} nodes are told of {all}"));
-    }
-    let leads_on = view.edges(look).iter().any(|edge| {
-        let deep = reached
-            .iter()
-            .filter(|(_, depth)| **depth == IMPACT_DEPTH_MAX);
-        let mut ways = deep.filter_map(|(node, _)| carries(edge, node, false));
-        ways.any(|to| !start.contains(&to) && !reached.contains_key(&to))
-    });
-    let goes_on = leads_on || told.len() < reached.len();
-    (goes_on && !is_cut).then(|| "it goes on, and that is not told".to_owned())
-}
-
-/// What is wrong about references to what is reached, as many of them as are told.
-fn wrong_reach(
-    view: &View<'_>,
-    (look, start): (Look<'_>, &[Node]),
-    reached: &BTreeMap<Node, u32>,
-    told: &[&Reached],
-) -> Option<String> {
-    let edges = view.edges(look);
-    let mut known = BTreeSet::new();
-    let mut depth = 0;
-    for one in told {
-        if !known.insert(&one.node) {
-            return Some(format!("{} is told of twice", one.node));
-        }
-        if reached.get(&one.node) != Some(&one.depth) || one.depth < depth {
-            let right = reached.get(&one.node);
-            return Some(format!("{one:?} is reached at {right:?}, behind {depth}"));
-        }
-        depth = one.depth;
-        let rank = view.seen(look.by, &one.node).map(|text| text.rank);
-        let stands = one.path.iter().all(|edge| edges.contains(edge));
-        if rank != one.rank || !stands || !leads(start, one) {
-            return Some(format!("{one:?} is not how what is of {rank:?} is reached"));
-        }
-    }
-    // What is cut off lies behind what is told.
-    let nearer = reached.values().filter(|one| **one < depth).count();
-    let told = told.iter().filter(|one| one.depth < depth).count();
-    (told != nearer)
-        .then(|| format!("{told} nodes are told of {nearer} that are nearer than {depth}"))
-}
-
-/// Whether the path to a node leads there from the start, in as many steps as are told.
-fn leads(start: &[Node], one: &Reached) -> bool {
-    let Some((first, further)) = one.path.split_first() else {
-        return false;
-    };
-    let mut ways = start.iter().filter_map(|from| carries(first, from, true));
-    ways.any(|second| {
-        let last = further
-            .iter()
-            .try_fold(second, |at, edge| carries(edge, &at, false));
-        last.as_ref() == Some(&one.node) && one.path.len() as u64 == u64::from(one.depth)
-    })
 }
 
 fn wrong_history(

@@ -41,6 +41,17 @@ impl<'a> Look<'a> {
     }
 }
 
+/// What a change of some nodes reaches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Closure {
+    /// Each with the number of relations to it.
+    pub(super) nodes: BTreeMap<Node, u32>,
+    /// Decisions that do not hold, to which a relation leads all the same. Nobody is told of them, and they lead nowhere.
+    pub(super) ended: BTreeSet<Node>,
+    /// Whether a relation more leads to something else.
+    pub(super) leads_on: bool,
+}
+
 /// A decision that a brief loads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loaded<'a> {
@@ -104,16 +115,36 @@ impl<'a> View<'a> {
         active.map(|(_, text)| text)
     }
 
+    /// Whether a node is there, holds and is seen. Files and symbols are names, which anything may have.
+    pub(super) fn stands(&self, by: &Asker, node: &Node) -> bool {
+        match node {
+            Node::Decision { .. } => self.seen(by, node).is_some(),
+            Node::Evidence { scope, id } => {
+                is_visible(by, scope) && self.evidence.contains_key(&(scope, *id))
+            }
+            Node::File { .. } | Node::Symbol { .. } => true,
+        }
+    }
+
     /// The relations that stand between what is seen.
     pub(super) fn edges(&self, look: Look<'_>) -> BTreeSet<Edge> {
         let own = look.beside.map(|(own, _)| own);
-        let stands = |one: &&Relation| match &one.to {
-            Node::Decision { .. } => own == Some(&one.to) || self.seen(look.by, &one.to).is_some(),
-            Node::Evidence { scope, id } => {
-                is_visible(look.by, scope) && self.evidence.contains_key(&(scope, *id))
+        self.edges_to(look, |to| own == Some(to) || self.stands(look.by, to))
+    }
+
+    /// The relations of what is seen to decisions that do not hold, and would be seen if they did.
+    fn dead_ends(&self, look: Look<'_>) -> BTreeSet<Edge> {
+        let own = look.beside.map(|(own, _)| own);
+        self.edges_to(look, |to| match to {
+            Node::Decision { scope, .. } => {
+                own != Some(to) && is_visible(look.by, scope) && !self.stands(look.by, to)
             }
-            Node::File { .. } | Node::Symbol { .. } => true,
-        };
+            Node::Evidence { .. } | Node::File { .. } | Node::Symbol { .. } => false,
+        })
+    }
+
+    /// The relations of what is seen that lead to such nodes.
+    fn edges_to(&self, look: Look<'_>, is_such: impl Fn(&Node) -> bool) -> BTreeSet<Edge> {
         let mut edges = BTreeSet::new();
         for &(holder, root) in self.chains.keys() {
             let from = Node::Decision {
@@ -122,33 +153,43 @@ impl<'a> View<'a> {
             };
             let said = self.seen(look.by, &from);
             let said = said.map_or(&[][..], |text| text.relations.as_slice());
-            let own = said.iter().filter(stands);
-            edges.extend(own.map(|one| one.edge_from(from.clone())));
+            let said = said.iter().filter(|one| is_such(&one.to));
+            edges.extend(said.map(|one| one.edge_from(from.clone())));
         }
         if let Some((own, relations)) = look.beside {
-            let standing = relations.iter().filter(stands);
-            edges.extend(standing.map(|one| one.edge_from(own.clone())));
+            let said = relations.iter().filter(|one| is_such(&one.to));
+            edges.extend(said.map(|one| one.edge_from(own.clone())));
         }
         edges
     }
 
     /// What a change of some nodes reaches, each with the number of relations to it.
     pub(super) fn reached(&self, look: Look<'_>, start: &[Node]) -> BTreeMap<Node, u32> {
-        let edges = self.edges(look);
-        let mut reached: BTreeMap<Node, u32> = BTreeMap::new();
+        self.closure(look, start, IMPACT_DEPTH_MAX).nodes
+    }
+
+    /// The same over so many relations at most, with what lies at its edge.
+    pub(super) fn closure(&self, look: Look<'_>, start: &[Node], depth_max: u32) -> Closure {
+        let (edges, dead_ends) = (self.edges(look), self.dead_ends(look));
+        let mut found = Closure::default();
         let mut last: BTreeSet<Node> = start.iter().cloned().collect();
-        for depth in 1..=IMPACT_DEPTH_MAX {
-            let mut next = BTreeSet::new();
-            for edge in &edges {
-                for from in &last {
-                    let to = carries(edge, from, depth == 1);
-                    next.extend(to.filter(|to| !start.contains(to) && !reached.contains_key(to)));
-                }
-            }
-            reached.extend(next.iter().map(|node| (node.clone(), depth)));
+        for depth in 1..=depth_max {
+            let mut next = carried(&edges, &last, depth == 1);
+            next.retain(|to| !start.contains(to) && !found.nodes.contains_key(to));
+            let mut ended = carried(&dead_ends, &last, depth == 1);
+            ended.retain(|to| !start.contains(to));
+            found.ended.extend(ended);
+            let nodes = next.iter().map(|node| (node.clone(), depth));
+            found.nodes.extend(nodes);
             last = next;
         }
-        reached
+        let mut behind = carried(&edges, &last, false);
+        behind.extend(carried(&dead_ends, &last, false));
+        let is_known = |to: &Node| {
+            start.contains(to) || found.nodes.contains_key(to) || found.ended.contains(to)
+        };
+        found.leads_on = !behind.iter().all(is_known);
+        found
     }
 
     /// The decisions of a scope and those around it that declare the key of a claim with another value, those of the widest
@@ -284,6 +325,16 @@ fn is_visible(by: &Asker, scope: &Scope) -> bool {
 fn lies_in(inner: &str, outer: &str) -> bool {
     let rest = inner.strip_prefix(outer);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whom a change of one of these nodes reaches over one of these relations.
+fn carried(edges: &BTreeSet<Edge>, last: &BTreeSet<Node>, at_the_start: bool) -> BTreeSet<Node> {
+    let mut carried = BTreeSet::new();
+    for edge in edges {
+        let over = last.iter();
+        carried.extend(over.filter_map(|from| carries(edge, from, at_the_start)));
+    }
+    carried
 }
 
 /// Whom a change of `from` reaches over a relation, at the start of a walk or later.

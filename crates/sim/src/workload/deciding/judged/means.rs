@@ -7,12 +7,12 @@ use sillok_core::command::DecisionRef;
 use sillok_core::decision::{NewDecision, Node, Rank, Relation};
 use sillok_core::entry::Claim;
 use sillok_core::id::DecisionId;
-use sillok_core::limits::MEANING_NODES_MAX;
+use sillok_core::limits::{IMPACT_DEPTH_MAX, MEANING_NODES_MAX};
 
 use super::super::asked::{Against, Asker, Means, Told};
 use super::super::naive::{Look, told_of};
 use super::super::view::View;
-use super::wrong_impact;
+use super::reached::wrong_impact;
 
 /// What is wrong about what a version is said to mean that was saved: to what it and the one before it lead, and the
 /// decision by now, and what speaks against that.
@@ -56,7 +56,8 @@ pub(super) fn wrong_proposal(
     wrong_means(view, by, own, told)
 }
 
-fn wrong_refusal(code: ErrorCode, told: &Told) -> Option<String> {
+/// What is wrong about an answer that has to be this refusal, if anything.
+pub(super) fn wrong_refusal(code: ErrorCode, told: &Told) -> Option<String> {
     (*told != Told::Refused(code)).then(|| format!("{told:?} is told of what {code} refuses"))
 }
 
@@ -88,7 +89,8 @@ fn wrong_means(
     };
     let start = std::slice::from_ref(&own);
     let impact = (means.reached.as_slice(), means.is_cut);
-    let wrong = wrong_impact(view, (look, start), MEANING_NODES_MAX, impact);
+    let limits = (MEANING_NODES_MAX, IMPACT_DEPTH_MAX);
+    let wrong = wrong_impact(view, (look, start), limits, impact);
     let wrong = wrong.or_else(|| wrong_guards(view, by, (&own, former), means));
     wrong.or_else(|| {
         let expected = claim.map_or_else(Vec::new, |claim| view.against(&by.scope, claim, root));

@@ -449,3 +449,38 @@ fn a_kind_is_used_as_the_nearest_scope_declares_it_or_refused() {
         assert_eq!(refusal(at, RelationKind::DependsOn), None, "{at}");
     }
 }
+
+#[test]
+fn what_a_change_reaches_over_few_relations_ends_there_and_at_what_was_withdrawn() {
+    const IN: &str = "org/a";
+    let says = |relations| related(text(Rank::Normal, "global", ""), relations);
+    let constrains = |number: u8| vec![relation(RelationKind::Constrains, node(IN, number))];
+    // Each constrains the next one.
+    let said = (1..=4).rev().map(|number: u8| {
+        let next = (number < 4).then(|| constrains(number + 1));
+        ((IN, number), says(next.unwrap_or_default()))
+    });
+    let mut timeline = timeline(said.collect());
+    let by = asker(IN, IN);
+    let closure = |timeline: &Timeline, depth_max: u32| {
+        let found = timeline
+            .last()
+            .closure(Look::by(&by), &[node(IN, 1)], depth_max);
+        (found.nodes.len(), found.ended.len(), found.leads_on)
+    };
+    assert_eq!(closure(&timeline, 1), (1, 0, true));
+    assert_eq!(closure(&timeline, 2), (2, 0, true));
+    assert_eq!(closure(&timeline, 3), (3, 0, false));
+    assert_eq!(closure(&timeline, 4), (3, 0, false));
+    let end = commit((IN, 3), None, (9, 2), (9, 9));
+    timeline.commits.push(end);
+    assert_eq!(closure(&timeline, 1), (1, 0, true));
+    assert_eq!(closure(&timeline, 2), (1, 1, false));
+    // Of what is not seen, nothing is met.
+    let aside = asker("org/z", "org/z");
+    let view = timeline.last();
+    let found = view.closure(Look::by(&aside), &[node(IN, 1)], 4);
+    assert!(found.nodes.is_empty() && found.ended.is_empty() && !found.leads_on);
+    assert!(!view.stands(&aside, &node(IN, 1)) && view.stands(&by, &node(IN, 1)));
+    assert!(!view.stands(&by, &node(IN, 3)));
+}
