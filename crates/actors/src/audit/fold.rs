@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use sillok_core::chain::Header;
 use sillok_core::command::ScopeRow;
-use sillok_core::decision::{Act, DecisionHead};
+use sillok_core::decision::Act;
 use sillok_core::event::Body;
 use sillok_core::id::{AnchorId, CommandId, DecisionId, EntryId, EvidenceId, Seq, VerificationId};
 use sillok_core::invariants::{self, Invariant, Violation};
@@ -91,7 +91,7 @@ pub(crate) struct SavedEvidence {
 /// What the events of a scope lead to.
 pub(crate) struct Fold {
     place: Place,
-    state: State,
+    pub(super) state: State,
     before: Option<Header>,
     run: Option<Run>,
     /// Rows of the view, by their keys.
@@ -162,11 +162,6 @@ impl Fold {
     /// The row that the scope must have by now.
     pub(crate) fn row(&self) -> &ScopeRow {
         self.state.row()
-    }
-
-    /// What a decision is by now, if there is one.
-    pub(super) fn decision(&self, root: DecisionId) -> Option<&DecisionHead> {
-        self.state.decision(root)
     }
 
     /// Takes a floor of command ids over that lies higher than the events lead to: maintenance raises it where

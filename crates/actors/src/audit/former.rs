@@ -28,7 +28,7 @@ fn claim(fold: &Fold, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
     if declared.value.is_some() {
         return None;
     }
-    let claim = fold.decision(at.root)?.claim.as_ref()?;
+    let claim = fold.state.decision(at.root)?.claim.as_ref()?;
     let is_its_own = ClaimKey::of(&claim.key) == at.claim;
     let whole = Declared::of(declared.version, &claim.value);
     is_its_own.then(|| decision_claim::encode(&whole))
@@ -43,6 +43,6 @@ fn relation(fold: &Fold, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
     let Node::Decision { root, .. } = &edge.from else {
         return None;
     };
-    let name = Some(fold.decision(*root)?.name());
+    let name = Some(fold.state.decision(*root)?.name());
     Some(related::encode(&NamedEdge { edge, name }))
 }

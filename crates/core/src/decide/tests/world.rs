@@ -213,8 +213,8 @@ impl World {
                     report,
                 } => drop(self.marks.insert((source, verification), *report)),
                 Change::DecisionVersion(version) => {
-                    let named = (version.root, version.number);
-                    self.decision_versions.insert(named, *version);
+                    self.decision_versions
+                        .insert((version.root, version.number), *version);
                 }
                 Change::Evidence(saved) => drop(self.evidence.insert(saved.id, *saved)),
                 change @ (Change::Decision(_)

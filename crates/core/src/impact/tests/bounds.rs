@@ -2,6 +2,60 @@
 
 use super::*;
 
+/// The nodes that there is room for, of all that are affected: of what one node leads to, first those that it is related to
+/// itself. No relation says a rank.
+fn with_room(whole: &Impact, edges: &[Edge], nodes_max: usize) -> Vec<Affected> {
+    let mut taken = Vec::new();
+    for group in whole.affected.chunk_by(|a, b| a.from == b.from) {
+        let source = match group[0].from {
+            Source::Start(index) => &whole.start[index],
+            Source::Affected(index) => &whole.affected[index].node,
+        };
+        let is_own = |one: &&Affected| {
+            let mut edges = edges.iter();
+            edges.any(|edge| {
+                let way = (&edge.from, &edge.to);
+                way == (source, &one.node) && ways(edge, &whole.start).contains(&way)
+            })
+        };
+        let (own, others): (Vec<&Affected>, Vec<&Affected>) = group.iter().partition(is_own);
+        let room = nodes_max - taken.len();
+        let mut some: Vec<Affected> = own.into_iter().chain(others).take(room).cloned().collect();
+        some.sort_by(|a, b| a.node.cmp(&b.node));
+        taken.extend(some);
+        if taken.len() == nodes_max {
+            break;
+        }
+    }
+    taken
+}
+
+proptest! {
+    #[test]
+    fn limits_take_the_first_nodes_and_say_that_there_are_more(
+        start in any_start(), edges in any_edges(), nodes_max in 1usize..8, depth_max in 1u32..4,
+    ) {
+        let whole = walked(nodes(&start), OPEN, &edges);
+        let by_nodes = walked(nodes(&start), ImpactLimits { nodes_max, ..OPEN }, &edges);
+        prop_assert_eq!(&by_nodes.affected, &with_room(&whole, &edges, nodes_max));
+        let cut = by_nodes.cut.unwrap_or_default();
+        prop_assert_eq!(cut.nodes > 0, whole.affected.len() > nodes_max);
+        prop_assert!(cut.nodes <= whole.affected.len().saturating_sub(nodes_max) as u64);
+        prop_assert_eq!((cut.depth, cut.relations, cut.time), (0, false, false));
+
+        let by_depth = walked(nodes(&start), ImpactLimits { depth_max, ..OPEN }, &edges);
+        let near = whole.affected.iter().filter(|one| one.depth <= depth_max);
+        let near: Vec<Affected> = near.cloned().collect();
+        prop_assert_eq!(&by_depth.affected, &near);
+        let cut = by_depth.cut.unwrap_or_default();
+        prop_assert_eq!(cut.depth > 0, whole.affected.len() > near.len());
+        prop_assert_eq!((cut.nodes, cut.relations, cut.time), (0, false, false));
+
+        let by_both = walked(nodes(&start), ImpactLimits { nodes_max, depth_max, ..OPEN }, &edges);
+        prop_assert_eq!(&by_both.affected, &with_room(&by_depth, &edges, nodes_max));
+    }
+}
+
 /// The impact of a decision that so many others depend on, which are told of from the last to the first.
 fn of_a_hub(dependents: usize) -> Impact {
     let mut walk = Walk::new(vec![decision(0)], ImpactLimits::default());
