@@ -8,6 +8,7 @@ use sillok_core::decision::{NewDecision, Rank, RelationKind};
 use sillok_store::keys::Family;
 
 use super::stage::{Stage, file, of_domain, relates, restore, says, viewer, withdraw};
+use crate::protocol::Correct;
 use crate::reads::{BriefQuery, Reader};
 use crate::tests::harness::{PROJECT, TASK, TestStore, ports, store};
 use crate::tests::line::{Fate, Line};
@@ -44,7 +45,8 @@ async fn brief(store: &TestStore, query: BriefQuery) -> (Brief, Reads) {
     // Over a line of its own: what the node reads meanwhile does not count.
     let line = Line::new(store, Fate::Arrives);
     let reader = Reader::new(line.clone(), ports(), RulesConfig::default());
-    let brief = reader.brief(&viewer(TASK), query).await.unwrap();
+    let brief = reader.brief_under(Correct, &viewer(TASK), query).await;
+    let brief = brief.unwrap();
     let of = |family: Family| (line.rows_read(family), line.keys_read(family));
     let all = Family::ALL.iter().map(|family| (*family, of(*family)));
     (brief, all.collect())

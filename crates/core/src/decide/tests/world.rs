@@ -196,14 +196,12 @@ impl World {
                 self.events[place].sealed = None;
             }
         }
-        for change in self.state.apply(
-            body,
-            &Stamped {
-                seq: tip.seq,
-                time: tip.time,
-                actor,
-            },
-        ) {
+        let stamped = Stamped {
+            seq: tip.seq,
+            time: tip.time,
+            actor,
+        };
+        for change in self.state.apply(body, &stamped) {
             self.changes.push(change.clone());
             match change {
                 Change::Version(version) => drop(self.versions.insert(version.entry, *version)),
