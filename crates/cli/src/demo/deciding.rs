@@ -224,7 +224,7 @@ async fn affected(agent: &Agent, file: &str) -> Result<Impact, Failure> {
     };
     for _ in 1..IMPACT_ATTEMPTS_MAX {
         let impact = agent.client.impact(&request).await?;
-        if impact.cut.is_none() {
+        if !impact.cut.is_some_and(|cut| cut.time) {
             return Ok(impact);
         }
     }

@@ -261,8 +261,8 @@ pub struct Proposed {
     /// What it affects.
     pub impact: Impact,
     /// Decisions of rank `axis` or `lock` that it touches: first the one that is changed, where it was one before, also where
-    /// nothing depends on it, then those among what was reached. Of what one node leads to there is room for them before what is
-    /// normal. They are looked for there alone: where `impact.cut` is told, be it of nodes, of depth or of `relations`, guards may
+    /// nothing depends on it, then those among what was reached. Of what one node leads to there is room for them, and for
+    /// what that one is related to itself, before other decisions. They are looked for there alone: where `impact.cut` is told, be it of nodes, of depth or of `relations`, guards may
     /// be missing that lie behind that place.
     pub guards: Vec<Guard>,
     /// Decisions that contradict it, those of the widest scope first, and of one scope by their roots; of each scope, of which

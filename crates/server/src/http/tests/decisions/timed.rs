@@ -79,9 +79,10 @@ async fn an_impact_ends_once_its_time_is_up_and_says_so_and_not_before() {
         let whole = asked().await;
         assert_eq!((whole.affected.len(), whole.cut), (DEPENDENTS, None));
     }
-    clock.step(10_000);
+    // Time for some rows of those that lead to the hub, and not for all.
+    clock.step(5_000);
     let found = asked().await;
     let told = found.affected.len();
-    assert!(told < DEPENDENTS, "{told}");
+    assert!((1..DEPENDENTS).contains(&told), "{told}");
     assert!(found.cut.unwrap().time);
 }
