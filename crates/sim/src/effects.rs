@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 163] = [
+pub const EXPECTED: [&str; 165] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -117,6 +117,7 @@ pub const EXPECTED: [&str; 163] = [
     "impact cut by a limit",
     "impact over a cycle",
     "impact refused for what does not hold",
+    "impact with room for some alone",
     "index begun anew after damage",
     "index failed",
     "kind of relation declared",
@@ -136,6 +137,7 @@ pub const EXPECTED: [&str; 163] = [
     "message told again to a stream that was created anew",
     "messages out of order",
     "more slots handed over than one round takes",
+    "new domain told",
     "news of a commit lost",
     "no answer, since a living node was taken for gone",
     "no answer, since a partition cut off the reply",

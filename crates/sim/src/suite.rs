@@ -312,6 +312,7 @@ impl<P: Protocol> World<P> {
                 history,
                 retention: &self.retention,
                 store: &self.store,
+                sim: &self.sim,
             })
         })
     }

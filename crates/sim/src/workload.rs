@@ -35,6 +35,7 @@ use sillok_store::keys::Family;
 
 use crate::agent::Agent;
 use crate::check;
+use crate::heap::Sim;
 use crate::history::History;
 use crate::plan::Plan;
 use crate::rng::Stream;
@@ -130,6 +131,7 @@ pub struct End<'a> {
     /// How long entries last in it.
     pub retention: &'a RetentionConfig,
     pub(crate) store: &'a Storage,
+    pub(crate) sim: &'a Sim,
 }
 
 impl End<'_> {
@@ -137,5 +139,10 @@ impl End<'_> {
     #[must_use]
     pub fn rows(&self, family: Family) -> Vec<(Bytes, Bytes)> {
         check::rows(self.store, family)
+    }
+
+    /// Counts what a check found to have come about.
+    pub(crate) fn saw(&self, effect: &'static str) {
+        self.sim.lock().effects.saw(effect);
     }
 }

@@ -262,6 +262,7 @@ fn means_of(proposed: Result<Proposed, Error>) -> Result<Told, Error> {
         guards: guards.collect(),
         against: against.collect(),
         is_against_cut,
+        new_domain: proposed.new_domain,
     }))
 }
 

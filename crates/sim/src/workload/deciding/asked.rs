@@ -212,6 +212,8 @@ pub(crate) struct Means {
     pub(crate) against: Vec<Against>,
     /// Whether there may be more of that.
     pub(crate) is_against_cut: bool,
+    /// Its domain, where nothing else that holds there or around is of it.
+    pub(crate) new_domain: Option<Domain>,
 }
 
 /// A decision that is guarded.

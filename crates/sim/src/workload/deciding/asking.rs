@@ -132,6 +132,7 @@ fn seen_by(heard: &Heard, was_changed: bool) -> Vec<&'static str> {
             ),
             ("guarded decision reached", touches(means, false)),
             ("guarded decision changed", touches(means, true)),
+            ("new domain told", means.new_domain.is_some()),
         ],
         Told::Refused(_) => vec![(refused(&heard.asked), true)],
         Told::Impact { reached, is_cut } => vec![

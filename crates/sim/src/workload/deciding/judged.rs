@@ -9,6 +9,7 @@ mod left;
 mod means;
 mod reached;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
@@ -21,7 +22,7 @@ use sillok_core::scope::Scope;
 use self::found::wrong_found;
 use self::kept::{wrong_anchor, wrong_followed, wrong_text};
 use self::means::{wrong_meaning, wrong_proposal, wrong_refusal};
-use self::reached::{wrong_impact, wrong_reach};
+use self::reached::{shows_choice, wrong_impact, wrong_reach};
 use super::Deciding;
 use super::asked::{Asked, Asker, HEARD, Heard, Holding, Line, Told};
 use super::keeping::{self, KEPT};
@@ -65,7 +66,15 @@ impl Check for Deciding {
         }
         for heard in noted::<Heard>(end, HEARD) {
             let asked = (heard.from_us, heard.to_us);
-            let wrong = timeline.wrong(asked, |view| wrong(view, &heard.asked, &heard.told));
+            let shows_choice = Cell::new(false);
+            let wrong = timeline.wrong(asked, |view| {
+                let wrong = wrong(view, &heard.asked, &heard.told);
+                shows_choice.set(wrong.is_none() && chooses(view, &heard));
+                wrong
+            });
+            if shows_choice.get() {
+                end.saw("impact with room for some alone");
+            }
             if let Some(what) = wrong {
                 let what = format!("{}: {what}", heard.asked);
                 return Err(Violation::new(invariant(&heard.asked), what));
@@ -189,6 +198,17 @@ fn wrong_answer(view: &View<'_>, asked: &Asked, told: &Told) -> Option<String> {
             wrong_found(view, (&by.scope, domain), asked, told)
         }
         _ => Some("it is the answer to something else".to_owned()),
+    }
+}
+
+/// Whether it is an impact that had room for some of what one node leads to alone, where some of that comes before others.
+fn chooses(view: &View<'_>, heard: &Heard) -> bool {
+    match (&heard.asked, &heard.told) {
+        (Asked::Impact { by, start, limits }, Told::Impact { reached, .. }) => {
+            let (_, depth_max) = limits.numbers();
+            shows_choice(view, (Look::by(by), start), depth_max, reached)
+        }
+        _ => false,
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a brief loads and what a change reaches, found in the plainest way.
 //!
 //! Owns a second telling of the loading order, of the direction of relations, of who sees what, and of what speaks against a
-//! decision: all that stands is sorted by one key, and the reach of a change is widened, one relation at a time, until
-//! nothing is added. It shares no code with what nodes do. What anchors lead to, `kept` tells.
+//! decision or is of its domain: all that stands is sorted by one key, and the reach of a change is widened, one relation at
+//! a time, until nothing is added. It shares no code with what nodes do. What anchors lead to, `kept` tells.
 
 mod found;
 mod kept;
@@ -133,7 +133,7 @@ impl<'a> View<'a> {
     }
 
     /// The relations of what is seen to decisions that do not hold, and would be seen if they did.
-    fn dead_ends(&self, look: Look<'_>) -> BTreeSet<Edge> {
+    pub(super) fn dead_ends(&self, look: Look<'_>) -> BTreeSet<Edge> {
         let own = look.beside.map(|(own, _)| own);
         self.edges_to(look, |to| match to {
             Node::Decision { scope, .. } => {
@@ -222,6 +222,22 @@ impl<'a> View<'a> {
         }
         against.sort_by_key(|one| (Reverse(one.scope.level()), one.root));
         against
+    }
+
+    /// Whether a decision of a scope, or of one around it, holds and is of a domain. One of the scope itself does not count for
+    /// itself.
+    pub(super) fn is_of_others(
+        &self,
+        scope: &Scope,
+        domain: &Domain,
+        besides: Option<DecisionId>,
+    ) -> bool {
+        self.chains.iter().any(|(&(holder, root), chain)| {
+            let is_itself = holder == scope && besides == Some(root);
+            let is_around = lies_in(scope.as_str(), holder.as_str());
+            let active = chain.active().filter(|_| is_around && !is_itself);
+            active.is_some_and(|(_, text)| text.domain == *domain)
+        })
     }
 
     /// Why a decision of a scope that says this cannot be saved, if it cannot.

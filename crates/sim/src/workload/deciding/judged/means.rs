@@ -4,10 +4,11 @@
 
 use sillok_core::ErrorCode;
 use sillok_core::command::DecisionRef;
-use sillok_core::decision::{NewDecision, Node, Rank, Relation};
+use sillok_core::decision::{Domain, NewDecision, Node, Rank, Relation};
 use sillok_core::entry::Claim;
 use sillok_core::id::DecisionId;
 use sillok_core::limits::{IMPACT_DEPTH_MAX, MEANING_NODES_MAX};
+use sillok_core::scope::Scope;
 
 use super::super::asked::{Against, Asker, Means, Told};
 use super::super::naive::{Look, told_of};
@@ -15,7 +16,7 @@ use super::super::view::View;
 use super::reached::wrong_impact;
 
 /// What is wrong about what a version is said to mean that was saved: to what it and the one before it lead, and the
-/// decision by now, and what speaks against that.
+/// decision by now, and what speaks against that; and whether its own domain is new, whatever that of the decision is by now.
 pub(super) fn wrong_meaning(
     view: &View<'_>,
     by: &Asker,
@@ -34,7 +35,14 @@ pub(super) fn wrong_meaning(
     // What the decision was before that version, which withdraws it or restores what one before it says, as it may be.
     let before = saved.split_last().map_or(&[][..], |(_, before)| before);
     let former = before.iter().rev().find_map(|text| *text);
-    let own = (Some(root), relations.as_slice(), claim, former);
+    let text = saved.last().copied().flatten();
+    let own = Own {
+        root: Some(root),
+        relations: &relations,
+        claim,
+        former,
+        domain: text.map(|text| &text.domain),
+    };
     wrong_means(view, by, own, told)
 }
 
@@ -52,7 +60,13 @@ pub(super) fn wrong_proposal(
     let root = change.map(|change| change.root);
     let versions = root.map_or(&[][..], |root| view.versions(&by.scope, root));
     let former = versions.last().copied().flatten();
-    let own = (root, text.relations.as_slice(), text.claim.as_ref(), former);
+    let own = Own {
+        root,
+        relations: &text.relations,
+        claim: text.claim.as_ref(),
+        former,
+        domain: Some(&text.domain),
+    };
     wrong_means(view, by, own, told)
 }
 
@@ -61,20 +75,26 @@ pub(super) fn wrong_refusal(code: ErrorCode, told: &Told) -> Option<String> {
     (*told != Told::Refused(code)).then(|| format!("{told:?} is told of what {code} refuses"))
 }
 
-/// A decision that means something: which it is, if it is one already, its relations, what it claims, and what it said before.
-type Own<'a> = (
-    Option<DecisionId>,
-    &'a [Relation],
-    Option<&'a Claim>,
-    Option<&'a NewDecision>,
-);
+/// A decision that means something.
+struct Own<'a> {
+    /// Which it is, if it is one already.
+    root: Option<DecisionId>,
+    relations: &'a [Relation],
+    claim: Option<&'a Claim>,
+    /// What it said before.
+    former: Option<&'a NewDecision>,
+    /// What it is of; nothing where it is withdrawn.
+    domain: Option<&'a Domain>,
+}
 
-fn wrong_means(
-    view: &View<'_>,
-    by: &Asker,
-    (root, relations, claim, former): Own<'_>,
-    told: &Told,
-) -> Option<String> {
+fn wrong_means(view: &View<'_>, by: &Asker, own: Own<'_>, told: &Told) -> Option<String> {
+    let Own {
+        root,
+        relations,
+        claim,
+        former,
+        domain,
+    } = own;
     let Told::Means(means) = told else {
         return Some(format!("{told:?} is told, though nothing refuses it"));
     };
@@ -94,7 +114,8 @@ fn wrong_means(
     let wrong = wrong.or_else(|| wrong_guards(view, by, (&own, former), means));
     wrong.or_else(|| {
         let expected = claim.map_or_else(Vec::new, |claim| view.against(&by.scope, claim, root));
-        wrong_against(&expected, &means.against, means.is_against_cut)
+        let wrong = wrong_against(&expected, &means.against, means.is_against_cut);
+        wrong.or_else(|| wrong_domain(view, &by.scope, (root, domain), means.new_domain.as_ref()))
     })
 }
 
@@ -123,6 +144,19 @@ fn wrong_guards(
     (told != expected).then(|| format!("{told:?} are told to be guarded, and not {expected:?}"))
 }
 
+/// What is wrong about what is told to be a new domain, if anything: it is that of the decision, where it has a name and no
+/// other decision that holds, there or around, is of it.
+fn wrong_domain(
+    view: &View<'_>,
+    scope: &Scope,
+    (root, domain): (Option<DecisionId>, Option<&Domain>),
+    told: Option<&Domain>,
+) -> Option<String> {
+    let named = domain.filter(|domain| !domain.is_global());
+    let expected = named.filter(|domain| !view.is_of_others(scope, domain, root));
+    (told != expected).then(|| format!("{told:?} is told to be new, and not {expected:?}"))
+}
+
 /// What is wrong about what is told to speak against a decision, if anything: all that does, in its order, or of each scope as
 /// much as there is room for, and then that there is more.
 fn wrong_against(expected: &[Against], told: &[Against], is_cut: bool) -> Option<String> {
@@ -140,12 +174,11 @@ fn wrong_against(expected: &[Against], told: &[Against], is_cut: bool) -> Option
 mod tests {
     use sillok_core::decision::{Edge, RelationKind};
     use sillok_core::limits::CONTRADICTIONS_MAX;
-    use sillok_core::scope::Scope;
 
     use super::super::super::asked::tests::asker;
     use super::super::super::asked::{Guarded, Reached};
-    use super::super::super::view::Timeline;
     use super::super::super::view::tests::{claim, commit, related, root, text};
+    use super::super::super::view::{Commit, Timeline};
     use super::*;
 
     const ORG: &str = "org/a";
@@ -257,6 +290,7 @@ mod tests {
             ],
             against: vec![against(ORG, 3, Rank::Axis, "2")],
             is_against_cut: false,
+            new_domain: None,
         }
     }
 
@@ -367,6 +401,7 @@ mod tests {
                     against(PROJECT, 6, Rank::Lock, "1"),
                 ],
                 is_against_cut: false,
+                new_domain: None,
             }
         };
         assert!(!is_wrong(None, &new, Told::Means(of_new())));
@@ -399,6 +434,79 @@ mod tests {
         assert!(is_wrong(Some(3), &changed, Told::Refused(conflict)));
         let to_nothing = says(Rank::Lock, 9, None, constrains(9));
         assert!(!is_wrong(None, &to_nothing, Told::Refused(not_found)));
+    }
+
+    #[test]
+    fn a_named_domain_is_new_where_no_other_decision_there_or_around_is_of_it() {
+        const OTHER: &str = "org/a/project/c";
+        const INSIDE: &str = "org/a/project/b/worktree/w";
+        const NOTHING: [Option<&str>; 1] = [None];
+        let of = |domain: &str| Some(text(Rank::Normal, domain, ""));
+        let said = [
+            ((PROJECT, 1), of("ui"), 1),
+            ((OTHER, 2), of("runtime"), 1),
+            ((INSIDE, 3), of("runtime"), 1),
+            ((PROJECT, 1), of("runtime"), 2),
+            ((PROJECT, 4), of("ui"), 1),
+            ((PROJECT, 1), None, 3),
+            ((ORG, 5), of("runtime"), 1),
+        ];
+        let commits = (1..).zip(said);
+        let commits: Vec<Commit> = commits
+            .map(|(seq, (at, text, number))| commit(at, text, (seq, number), (seq, seq)))
+            .collect();
+        let by = asker(PROJECT, ORG);
+        // The answers that are right once so many commits have happened.
+        let right = |count: usize, wrong: &dyn Fn(&View<'_>, &Told) -> Option<String>| {
+            let timeline = Timeline {
+                commits: commits[..count].to_vec(),
+            };
+            let view = timeline.last();
+            let mut right = Vec::new();
+            for new in [None, Some("global"), Some("ui"), Some("runtime")] {
+                let means = Means {
+                    reached: Vec::new(),
+                    is_cut: false,
+                    guards: Vec::new(),
+                    against: Vec::new(),
+                    is_against_cut: false,
+                    new_domain: new.map(|name| name.parse().unwrap()),
+                };
+                if wrong(&view, &Told::Means(means)).is_none() {
+                    right.push(new);
+                }
+            }
+            right
+        };
+        let saved = |count: usize, number: u8, version: u64| {
+            right(count, &|view, told| {
+                wrong_meaning(view, &by, (root(number), version), told)
+            })
+        };
+        let proposed = |count: usize, change: Option<DecisionRef>, domain: &str| {
+            let text = text(Rank::Normal, domain, "");
+            right(count, &|view, told| {
+                wrong_proposal(view, &by, (change, &text), told)
+            })
+        };
+        let first = DecisionRef {
+            root: root(1),
+            expected_version: 1,
+        };
+        assert_eq!(saved(1, 1, 1), [Some("ui")]);
+        assert_eq!(proposed(1, None, "ui"), NOTHING);
+        assert_eq!(proposed(1, Some(first), "ui"), [Some("ui")]);
+        assert_eq!(proposed(3, None, "global"), NOTHING);
+        // What holds beside or inside does not count, and a version has its own domain.
+        assert_eq!(proposed(3, None, "runtime"), [Some("runtime")]);
+        assert_eq!(saved(4, 1, 2), [Some("runtime")]);
+        assert_eq!(saved(4, 1, 1), [Some("ui")]);
+        assert_eq!(saved(5, 4, 1), [Some("ui")]);
+        assert_eq!(saved(5, 1, 1), NOTHING, "another one is of it by now");
+        // What is withdrawn is of none, and others are not of its.
+        assert_eq!(saved(6, 1, 3), NOTHING);
+        assert_eq!(proposed(6, None, "runtime"), [Some("runtime")]);
+        assert_eq!(proposed(7, None, "runtime"), NOTHING, "one around is of it");
     }
 
     #[test]

@@ -39,54 +39,153 @@ pub(super) fn wrong_impact(
     if is_cut != (is_full || found.leads_on) {
         return Some(format!("that it goes on is said to be {is_cut}"));
     }
-    wrong_choice(view, (look, start), &found.nodes, told)
+    let choice = Choice::of(view, (look, start), &found.nodes, told)?;
+    choice.wrong(nodes_max)
 }
 
-/// What is wrong about which nodes an impact tells of that has no room for all, if anything. What is left out is left out from
-/// one node on; of what that one leads to, an axis, a lock and what it is related to itself come before all others.
-fn wrong_choice(
+/// Whether an impact that is right shows which nodes there is room for first: of what one node leads to, some are told of and
+/// some left out, and some come before others.
+pub(super) fn shows_choice(
     view: &View<'_>,
     (look, start): (Look<'_>, &[Node]),
-    reached: &BTreeMap<Node, u32>,
+    depth_max: u32,
     told: &[Reached],
-) -> Option<String> {
-    let known: BTreeSet<&Node> = told.iter().map(|one| &one.node).collect();
-    let left_out: Vec<&Node> = reached
-        .keys()
-        .filter(|node| !known.contains(node))
-        .collect();
-    if left_out.is_empty() {
-        return None;
+) -> bool {
+    let found = view.closure(look, start, depth_max);
+    let choice = Choice::of(view, (look, start), &found.nodes, told);
+    choice.is_some_and(|choice| choice.is_between_both())
+}
+
+/// What an impact tells of and what it leaves out, where it leaves out something that is reached. What is left out is left out
+/// from one node on; of what that one leads to, an axis, a lock and what it is related to itself come before all others.
+struct Choice<'a> {
+    /// The relations between what is seen.
+    edges: BTreeSet<Edge>,
+    /// The relations to decisions that do not hold.
+    dead_ends: BTreeSet<Edge>,
+    /// The nodes in the order in which it is looked what they lead to, and whether the impact begins with them.
+    sources: Vec<(&'a Node, bool)>,
+    /// The place of the first of them that leads to something that is left out.
+    from: usize,
+    /// What is told of, each with the place of the node that its path comes from.
+    told: Vec<(&'a Node, Option<usize>)>,
+    left_out: Vec<&'a Node>,
+    /// The axes and locks that are reached.
+    guarded: BTreeSet<&'a Node>,
+}
+
+impl<'a> Choice<'a> {
+    /// None where all that is reached is told of. What is told of has to be reached as it says, the nearest first.
+    fn of(
+        view: &View<'_>,
+        (look, start): (Look<'_>, &'a [Node]),
+        reached: &'a BTreeMap<Node, u32>,
+        told: &'a [Reached],
+    ) -> Option<Self> {
+        let known: BTreeSet<&Node> = told.iter().map(|one| &one.node).collect();
+        let is_left_out = |node: &&Node| !known.contains(*node);
+        let left_out: Vec<&Node> = reached.keys().filter(is_left_out).collect();
+        if left_out.is_empty() {
+            return None;
+        }
+        let edges = view.edges(look);
+        let starts = start.iter().map(|node| (node, true));
+        let further = told.iter().map(|one| (&one.node, false));
+        let sources: Vec<(&Node, bool)> = starts.chain(further).collect();
+        let leads_out = |source: &(&Node, bool)| {
+            let mut left_out = left_out.iter();
+            left_out.any(|node| leads_to(&edges, *source, node))
+        };
+        let from = sources.iter().position(leads_out);
+        let from = from.expect("what is nearest of it lies right behind the start or what is told");
+        let told = told.iter().map(|one| {
+            let before = before(one);
+            let place = sources.iter().position(|(node, _)| Some(*node) == before);
+            (&one.node, place)
+        });
+        let guarded = reached.keys().filter(|node| {
+            let text = view.seen(look.by, node);
+            text.is_some_and(|text| [Rank::Axis, Rank::Lock].contains(&text.rank))
+        });
+        Some(Self {
+            dead_ends: view.dead_ends(look),
+            from,
+            told: told.collect(),
+            guarded: guarded.collect(),
+            edges,
+            sources,
+            left_out,
+        })
     }
-    let edges = view.edges(look);
-    let is_guarded = |node: &Node| {
-        let text = view.seen(look.by, node);
-        text.is_some_and(|text| [Rank::Axis, Rank::Lock].contains(&text.rank))
-    };
-    let starts = start.iter().map(|node| (node, true));
-    let further = told.iter().map(|one| (&one.node, false));
-    let sources: Vec<(&Node, bool)> = starts.chain(further).collect();
-    let place = |one: &Reached| {
-        let from = before(one)?;
-        sources.iter().position(|(node, _)| *node == from)
-    };
-    let last = told.iter().filter_map(place).max()?;
-    let of_last = told.iter().filter(|one| place(one) == Some(last));
-    let mut others = of_last.map(|one| &one.node);
-    let other = others.find(|&node| !comes_first(&edges, sources[last], (node, is_guarded(node))));
-    for node in left_out {
-        let mut earlier = sources[..last].iter();
-        if let Some((from, _)) = earlier.find(|from| leads_to(&edges, **from, node)) {
+
+    /// What is wrong about it, if anything, with room for so many nodes. Where nothing is left for what stands, decisions that do
+    /// not hold have taken all of the room: what leads to them is related to them itself, so they come first.
+    fn wrong(&self, nodes_max: usize) -> Option<String> {
+        let (source, _) = self.sources[self.from];
+        let behind = |one: &&(&Node, Option<usize>)| one.1.is_some_and(|place| place > self.from);
+        if let Some((node, _)) = self.told.iter().find(behind) {
             return Some(format!(
-                "{node} is left out, and what lies behind {from} is told of"
+                "what lies behind {source} is left out, and {node} is told of"
             ));
         }
-        let is_first = comes_first(&edges, sources[last], (node, is_guarded(node)));
-        if let Some(other) = other.filter(|_| is_first) {
-            return Some(format!("{node} is left out, and {other} is told of"));
+        let other = self.told_from().find(|node| !self.comes_first(node));
+        let mut left_out = self.left_out.iter();
+        let first = left_out.find(|node| self.comes_first(node));
+        if let (Some(first), Some(other)) = (first, other) {
+            return Some(format!("{first} is left out, and {other} is told of"));
         }
+        let most = self.ended_behind(self.from + 1);
+        let least = if other.is_some() {
+            most
+        } else {
+            self.ended_behind(self.from)
+        };
+        let told = self.told.len();
+        let fits = told + least <= nodes_max && nodes_max <= told + most;
+        (!fits).then(|| {
+            format!(
+                "what lies behind {source} is left out, with {told} nodes told of, {least} to {most} \
+                 that do not hold, and room for {nodes_max}"
+            )
+        })
     }
-    None
+
+    /// Whether something that comes first and something else lie behind the node from which on nodes are left out, and some of
+    /// that is told of.
+    fn is_between_both(&self) -> bool {
+        let source = self.sources[self.from];
+        let left_out = self.left_out.iter().copied();
+        let left_out = left_out.filter(|node| leads_to(&self.edges, source, node));
+        let all: Vec<&Node> = self.told_from().chain(left_out).collect();
+        let first = all.iter().filter(|node| self.comes_first(node)).count();
+        (1..all.len()).contains(&first) && self.told_from().next().is_some()
+    }
+
+    /// What is told of right behind the node from which on nodes are left out.
+    fn told_from(&self) -> impl Iterator<Item = &'a Node> {
+        let from = Some(self.from);
+        let told = self.told.iter().filter(move |(_, place)| *place == from);
+        told.map(|(node, _)| *node)
+    }
+
+    /// Whether there is room for a node before there is for others that the same one leads to: for what is guarded, and for what
+    /// that one is related to itself.
+    fn comes_first(&self, to: &Node) -> bool {
+        let source = self.sources[self.from];
+        let mut own = self.edges.iter().filter(|edge| edge.from == *source.0);
+        let is_guarded = self.guarded.contains(to) && leads_to(&self.edges, source, to);
+        is_guarded || own.any(|edge| carries(edge, source.0, source.1).as_ref() == Some(to))
+    }
+
+    /// How many decisions that do not hold lie behind the first so many nodes.
+    fn ended_behind(&self, count: usize) -> usize {
+        let mut ended = BTreeSet::new();
+        for (from, starts) in &self.sources[..count] {
+            let edges = self.dead_ends.iter();
+            ended.extend(edges.filter_map(|edge| carries(edge, from, *starts)));
+        }
+        ended.len()
+    }
 }
 
 /// The node that the path to another one comes to before it.
@@ -103,18 +202,6 @@ fn before(one: &Reached) -> Option<&Node> {
 fn leads_to(edges: &BTreeSet<Edge>, (from, starts): (&Node, bool), to: &Node) -> bool {
     let mut edges = edges.iter();
     edges.any(|edge| carries(edge, from, starts).as_ref() == Some(to))
-}
-
-/// Whether there is room for what a node leads to before there is for others: for what is guarded, and for what the node is
-/// related to itself.
-fn comes_first(
-    edges: &BTreeSet<Edge>,
-    (from, starts): (&Node, bool),
-    (to, is_guarded): (&Node, bool),
-) -> bool {
-    let mut own = edges.iter().filter(|edge| edge.from == *from);
-    let leads = is_guarded && leads_to(edges, (from, starts), to);
-    leads || own.any(|edge| carries(edge, from, starts).as_ref() == Some(to))
 }
 
 /// What is wrong about references to what is reached, as many of them as are told.

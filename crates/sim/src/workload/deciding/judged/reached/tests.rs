@@ -230,12 +230,7 @@ fn an_impact_over_few_relations_tells_of_what_is_near_and_that_there_is_more_beh
 
 #[test]
 fn a_decision_that_was_withdrawn_takes_a_place_and_is_told_of_by_nobody() {
-    let mut timeline = around_a_hub();
-    let withdrawn = [6, 9].map(|number: u8| {
-        let at = 10 + u64::from(number);
-        commit((ORG, number), None, (at, 2), (at, at))
-    });
-    timeline.commits.extend(withdrawn);
+    let timeline = without(&[6, 9]);
     let is_right = |limits: (usize, u32), told: &[u8], is_cut: bool| {
         is_right(&timeline, &[1], limits, (told, is_cut))
     };
@@ -247,7 +242,7 @@ fn a_decision_that_was_withdrawn_takes_a_place_and_is_told_of_by_nobody() {
     // The place may have been taken, or what lies behind it.
     for nodes_max in [4, 5] {
         assert!(is_right((nodes_max, deep), &all, true));
-        assert!(is_right((nodes_max, deep), &all[..3], true));
+        assert_eq!(is_right((nodes_max, deep), &all[..3], true), nodes_max == 4);
         assert!(!is_right((nodes_max, deep), &all, false));
         assert!(!is_right((nodes_max, deep), &all[..1], true));
     }
@@ -257,4 +252,66 @@ fn a_decision_that_was_withdrawn_takes_a_place_and_is_told_of_by_nobody() {
     assert!(is_right((100, 2), &all, true));
     assert!(!is_right((100, 2), &all, false));
     assert!(is_right((100, 3), &all, false));
+}
+
+/// What is around the hub, where these are withdrawn.
+fn without(numbers: &[u8]) -> Timeline {
+    let mut timeline = around_a_hub();
+    let withdrawn = numbers.iter().map(|number| {
+        let at = 10 + u64::from(*number);
+        commit((ORG, *number), None, (at, 2), (at, at))
+    });
+    timeline.commits.extend(withdrawn);
+    timeline
+}
+
+#[test]
+fn nothing_is_told_of_only_where_what_does_not_hold_took_all_of_the_room() {
+    let timeline = without(&[6, 9]);
+    let is_right_of = |start: &[u8], nodes_max: usize, told: &[u8]| {
+        let limits = (nodes_max, IMPACT_DEPTH_MAX);
+        is_right(&timeline, start, limits, (told, true))
+    };
+    assert!(is_right_of(&[1], 1, &[]));
+    assert!(!is_right_of(&[1], 2, &[]), "there was room for the lock");
+    assert!(is_right_of(&[1, 7], 1, &[]));
+    assert!(!is_right_of(&[7, 1], 1, &[]), "the eighth stands before it");
+    // What is normal comes behind what does not hold and the node is related to itself.
+    let timeline = without(&[2, 6, 9]);
+    let is_right = |nodes_max: usize, told: &[u8]| {
+        let limits = (nodes_max, IMPACT_DEPTH_MAX);
+        is_right(&timeline, &[1], limits, (told, true))
+    };
+    assert!(is_right(1, &[]) && !is_right(1, &[3]));
+    assert!(is_right(2, &[3]) && is_right(2, &[4]) && !is_right(2, &[]));
+}
+
+#[test]
+fn a_choice_is_shown_where_there_was_room_for_some_of_both_sorts_that_one_node_leads_to() {
+    let shows_in = |timeline: &Timeline, start: &[u8], depth_max: u32, told: &[u8]| {
+        let start: Vec<Node> = start.iter().map(|number| node(ORG, *number)).collect();
+        let told: Vec<Reached> = told.iter().map(|number| way_to(*number)).collect();
+        let by = asker(ORG, ORG);
+        let look = (Look::by(&by), start.as_slice());
+        shows_choice(&timeline.last(), look, depth_max, &told)
+    };
+    let timeline = around_a_hub();
+    let shows = |start: &[u8], told: &[u8]| shows_in(&timeline, start, IMPACT_DEPTH_MAX, told);
+    let few: [&[u8]; 4] = [&[2], &[6], &[2, 6], &[2, 3, 6]];
+    for told in few {
+        assert!(shows(&[1], told), "{told:?}");
+    }
+    assert!(shows(&[7, 1], &[8, 2]));
+    // There was room for all that the node leads to, or for nothing of it.
+    assert!(!shows(&[1], &[2, 3, 4, 6]));
+    assert!(!shows(&[1], &[2, 3, 4, 6, 5, 9]));
+    assert!(!shows(&[7, 1], &[8]));
+    assert!(!shows(&[1], &[]));
+    // All that is near is told of, and what lies farther is not looked at.
+    assert!(!shows_in(&timeline, &[1], 1, &[2, 3, 4, 6]));
+    // One sort alone.
+    let shows_without =
+        |numbers: &[u8], told: &[u8]| shows_in(&without(numbers), &[1], IMPACT_DEPTH_MAX, told);
+    assert!(!shows_without(&[2, 6], &[3]));
+    assert!(!shows_without(&[3, 4], &[2]));
 }
