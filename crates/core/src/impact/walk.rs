@@ -43,10 +43,9 @@ pub struct Seen {
 /// Each node is asked for once, so it ends on a cycle, and takes time by the number of relations that it is told of. It
 /// keeps at most `nodes_max` nodes, and names of at most [`IMPACT_NODES_MAX`] further ones. The order of the relations of a
 /// node does not matter: the same relations give the same impact, and so does a walk that is told of none that it does not
-/// want. Whether relations say the names of their decisions decides, where there is not room for all, for which nodes there is:
-/// what a decision itself is related to, and an axis or a lock that is related to it, comes before what is normal. Among more
-/// than [`IMPACT_NODES_MAX`] beyond the room it may decide also by which of several relations one of them is reached. Only
-/// the time that runs out leaves a decision without its name whose relations do not say it.
+/// want. Whether relations say the names of their decisions decides at most for which nodes there is room: an axis or a lock is
+/// told of before what is normal, and so is what a decision itself is related to. Only the time that runs out leaves a
+/// decision without its name whose relations do not say it.
 #[derive(Debug)]
 pub struct Walk {
     limits: ImpactLimits,
