@@ -134,12 +134,9 @@ impl<'a> Choice<'a> {
         if let (Some(first), Some(other)) = (first, other) {
             return Some(format!("{first} is left out, and {other} is told of"));
         }
+        // Where nothing is told of that comes behind them, they may be what there was no room for.
         let most = self.ended_behind(self.from + 1);
-        let least = if other.is_some() {
-            most
-        } else {
-            self.ended_behind(self.from)
-        };
+        let least = if other.is_some() { most } else { 0 };
         let told = self.told.len();
         let fits = told + least <= nodes_max && nodes_max <= told + most;
         (!fits).then(|| {

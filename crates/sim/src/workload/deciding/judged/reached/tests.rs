@@ -287,6 +287,22 @@ fn nothing_is_told_of_only_where_what_does_not_hold_took_all_of_the_room() {
 }
 
 #[test]
+fn what_does_not_hold_may_be_all_that_there_was_no_room_for() {
+    let mut timeline = without(&[3, 4, 6]);
+    // What is told of leads on, and nobody has looked at that.
+    let said = related(
+        text(Rank::Normal, "global", "a"),
+        vec![depends_on(node(ORG, 2))],
+    );
+    timeline
+        .commits
+        .push(commit((ORG, 10), Some(said), (30, 1), (30, 30)));
+    let limits = (1, IMPACT_DEPTH_MAX);
+    assert!(is_right(&timeline, &[1], limits, (&[2], true)));
+    assert!(!is_right(&timeline, &[1], limits, (&[2], false)));
+}
+
+#[test]
 fn a_choice_is_shown_where_there_was_room_for_some_of_both_sorts_that_one_node_leads_to() {
     let shows_in = |timeline: &Timeline, start: &[u8], depth_max: u32, told: &[u8]| {
         let start: Vec<Node> = start.iter().map(|number| node(ORG, *number)).collect();
