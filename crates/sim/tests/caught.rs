@@ -81,6 +81,7 @@ fn rows_that_a_save_leaves_behind_are_caught_by_the_view_or_by_who_was_told_of_t
     for name in [
         "two active versions of a decision",
         "relation left behind by a failed save",
+        "relation that says a former title",
     ] {
         let invariant = caught_in(&deciding, name);
         let is_told = TOLD.contains(&invariant.as_str());
