@@ -9,6 +9,8 @@ use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Txn, key_r
 
 /// Rows that are read at once. A value has at most 100 kB.
 const ROWS_AT_ONCE: usize = 256;
+/// The same of rows that have at most 2 kB or so, once several times as many were wanted.
+const SHORT_ROWS_AT_ONCE: usize = 1_024;
 
 /// The rows of a range in rising order of their keys, or in falling order. Every row comes from the transaction that is
 /// handed in, so one snapshot gives one consistent sequence.
@@ -18,6 +20,9 @@ pub(crate) struct RowStream {
     buffer: VecDeque<(Bytes, Bytes)>,
     backwards: bool,
     ended: bool,
+    /// Rows that are read at once, and up to how many that grows with each time that all of them were wanted.
+    at_once: usize,
+    at_once_max: usize,
 }
 
 impl RowStream {
@@ -28,6 +33,16 @@ impl RowStream {
             buffer: VecDeque::new(),
             backwards: false,
             ended,
+            at_once: ROWS_AT_ONCE,
+            at_once_max: ROWS_AT_ONCE,
+        }
+    }
+
+    /// The same of rows that are short, so that more of them are read at once where many are wanted.
+    pub(crate) fn of_short_rows(self) -> Self {
+        Self {
+            at_once_max: SHORT_ROWS_AT_ONCE,
+            ..self
         }
     }
 
@@ -46,11 +61,12 @@ impl RowStream {
     ) -> Result<Option<(Bytes, Bytes)>, StoreError> {
         if self.buffer.is_empty() && !self.ended {
             let options = match self.backwards {
-                false => RangeOptions::first(ROWS_AT_ONCE, Read::Snapshot),
-                true => RangeOptions::last(ROWS_AT_ONCE, Read::Snapshot),
+                false => RangeOptions::first(self.at_once, Read::Snapshot),
+                true => RangeOptions::last(self.at_once, Read::Snapshot),
             };
             let rows = txn.range(&self.left, options).await?;
-            self.ended = rows.len() < ROWS_AT_ONCE;
+            self.ended = rows.len() < self.at_once;
+            self.at_once = (self.at_once * 2).min(self.at_once_max);
             if let Some((last, _)) = rows.last() {
                 match self.backwards {
                     false => self.left.begin = key_range::successor(last),

@@ -103,6 +103,9 @@ impl<E: Engine> BufferedTxn<E> {
         }
         let writes = &self.writes;
         let pairs = self.view.scan(&range, options.reverse, |base| {
+            if writes.is_empty() {
+                return base.take(options.limit).collect::<Result<Vec<_>, _>>();
+            }
             let own = writes.keys().range::<Bytes, _>(&range.begin..&range.end);
             let own = if options.reverse {
                 Own::Backward(own.rev())

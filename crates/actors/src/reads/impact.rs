@@ -255,7 +255,7 @@ impl<T: Txn> Look<'_, T> {
             if self.is_over() {
                 return Ok(Looked::Partly(seen));
             }
-            let mut stream = RowStream::new(range);
+            let mut stream = RowStream::new(range).of_short_rows();
             while walk.wants_relations(node)
                 && let Some((key, value)) = stream.next(self.txn).await?
                 && walk.may_read()
@@ -263,7 +263,7 @@ impl<T: Txn> Look<'_, T> {
                 if self.is_late() {
                     return Ok(Looked::Partly(seen));
                 }
-                let kind = related::parse(&key)?.kind.built_in();
+                let kind = related::kind(&key)?;
                 if kind.is_some_and(|kind| !walk.follows_back(node, kind)) {
                     continue;
                 }

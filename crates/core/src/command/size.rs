@@ -4,7 +4,7 @@
 //! [`decide`](crate::decide)'s.
 
 use super::{Command, Replacement};
-use crate::limits::DECISION_TEXTS_BYTES_MAX;
+use crate::limits::{DECISION_TEXTS_BYTES_MAX, RELATIONS_MAX, SHORT_TEXT_BYTES_MAX};
 use crate::promotion::NewEntry;
 
 impl Command {
@@ -44,8 +44,11 @@ impl Command {
                     save.text.text_bytes() + again + save.reason.len()
                 }
                 Self::DeactivateDecision { reason, .. } => reason.len(),
-                // Its event has the text of the version that it names.
-                Self::RestoreDecision { reason, .. } => DECISION_TEXTS_BYTES_MAX + reason.len(),
+                // Its event has the text of the version that it names, and its relations have their rows.
+                Self::RestoreDecision { reason, .. } => {
+                    let again = SHORT_TEXT_BYTES_MAX * RELATIONS_MAX;
+                    DECISION_TEXTS_BYTES_MAX + again + reason.len()
+                }
                 Self::SaveEvidence(new) => new.text_bytes(),
                 Self::AddAnchors { anchors } => anchors
                     .iter()

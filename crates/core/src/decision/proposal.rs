@@ -139,8 +139,9 @@ pub struct Contradictions {
 
 impl Proposed {
     /// What a save means that changes `former`, unless it begins a chain, that reaches `impact`, that `contradictions`
-    /// speak against, and that is of a domain of which nothing else is, where there is a `new_domain`. A walk never reaches where it starts, so what is changed is told of here: to change, to weaken or to
-    /// withdraw a lock touches a lock, also where nothing depends on it.
+    /// speak against, and that is of a domain of which nothing else is, where there is a `new_domain`. A walk never reaches where
+    /// it starts, so what is changed is told of here: to change, to weaken or to withdraw a lock touches a lock, also where
+    /// nothing depends on it.
     #[must_use]
     pub fn of(
         former: Option<Former>,

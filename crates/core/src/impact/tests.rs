@@ -92,10 +92,11 @@ fn only(edges: &[Edge], wanted: impl Fn(&Edge) -> bool) -> Vec<Edge> {
     edges.iter().filter(|edge| wanted(edge)).cloned().collect()
 }
 
-/// What a decision is called.
+/// What a decision is called. Of each four in a row, two are locks, one of each scope.
 fn name_of(node: &Node) -> DecisionName {
+    let is_lock = matches!(node, Node::Decision { root, .. } if root.as_bytes()[15] & 2 != 0);
     DecisionName {
-        rank: Rank::Lock,
+        rank: if is_lock { Rank::Lock } else { Rank::Normal },
         title: format!("title of {node}"),
     }
 }
@@ -111,6 +112,13 @@ fn known_of(node: &Node, edges: &[Edge]) -> Seen {
     }
 }
 
+/// Which relations say the names of their decisions: some rows were written before they did.
+fn says_as(edges: &[Edge], saying: u64) -> impl Fn(&Edge) -> bool {
+    let which = edges.iter().cloned().enumerate().rev();
+    let which: BTreeMap<Edge, usize> = which.map(|(at, edge)| (edge, at)).collect();
+    move |edge| (saying >> which[edge]) & 1 == 1
+}
+
 /// The same, in which relations say the names of their decisions where `says` says so.
 fn named_of(node: &Node, edges: &[Edge], says: impl Fn(&Edge) -> bool) -> Seen {
     let mut known = known_of(node, edges);
@@ -121,11 +129,23 @@ fn named_of(node: &Node, edges: &[Edge], says: impl Fn(&Edge) -> bool) -> Seen {
 }
 
 fn walked(start: Vec<Node>, limits: ImpactLimits, edges: &[Edge]) -> Impact {
+    walked_named(start, limits, edges, |_| false).0
+}
+
+/// The same, with relations that say names: also which nodes were asked for.
+fn walked_named(
+    start: Vec<Node>,
+    limits: ImpactLimits,
+    edges: &[Edge],
+    says: impl Fn(&Edge) -> bool,
+) -> (Impact, Vec<Node>) {
+    let mut asked = Vec::new();
     let mut walk = Walk::new(start, limits);
     while let Some(node) = walk.next() {
-        walk.seen(&node, known_of(&node, edges));
+        walk.seen(&node, named_of(&node, edges, &says));
+        asked.push(node);
     }
-    walk.finish()
+    (walk.finish(), asked)
 }
 
 /// Walks as [`walked`] does, and tells nothing that is not wanted: also how many relations to nodes were read for it.
@@ -237,7 +257,7 @@ proptest! {
         prop_assert!(impact.affected.is_sorted_by_key(|one| one.depth));
         for one in &impact.affected {
             prop_assert_eq!(one.title.is_some(), one.node.is_decision());
-            prop_assert_eq!(one.rank, one.node.is_decision().then_some(Rank::Lock));
+            prop_assert_eq!(one.rank, one.node.is_decision().then(|| name_of(&one.node).rank));
         }
     }
 
@@ -257,12 +277,14 @@ proptest! {
     fn the_same_relations_give_the_same_bytes_in_whatever_order_they_are_told(
         start in any_start(),
         (edges, shuffled) in any_edges().prop_flat_map(|edges| (Just(edges.clone()), Just(edges).prop_shuffle())),
+        saying in proptest::bits::u64::ANY,
         ahead in 1usize..5,
         part in 1usize..4,
         nodes_max in 1usize..12,
     ) {
+        let says = says_as(&edges, saying);
         let limits = ImpactLimits { nodes_max, depth_max: 3, ..OPEN };
-        let at_once = walked(nodes(&start), limits, &edges);
+        let (at_once, _) = walked_named(nodes(&start), limits, &edges, &says);
         let mut walk = Walk::new(nodes(&start), limits);
         loop {
             let asked: Vec<Node> = core::iter::from_fn(|| walk.next()).take(ahead).collect();
@@ -270,7 +292,7 @@ proptest! {
                 break;
             }
             for node in asked {
-                let known = known_of(&node, &shuffled);
+                let known = named_of(&node, &shuffled, &says);
                 for edges in known.out.chunks(part) {
                     walk.part(&node, edges.iter().cloned());
                 }
@@ -301,27 +323,18 @@ proptest! {
         nodes_max in 1usize..12,
         depth_max in 1u32..4,
     ) {
-        // Some rows were written before they said it.
-        let says = |edge: &Edge| {
-            let at = edges.iter().position(|one| one == edge);
-            at.is_some_and(|at| (saying >> at) & 1 == 1)
-        };
+        let says = says_as(&edges, saying);
         let limits = ImpactLimits { nodes_max, depth_max, ..OPEN };
-        let told = |says: &dyn Fn(&Edge) -> bool| {
-            let mut asked = Vec::new();
-            let mut walk = Walk::new(nodes(&start), limits);
-            while let Some(node) = walk.next() {
-                walk.seen(&node, named_of(&node, &edges, says));
-                asked.push(node);
-            }
-            (walk.finish(), asked)
-        };
+        let told = |says: &dyn Fn(&Edge) -> bool| walked_named(nodes(&start), limits, &edges, says);
         let bytes = |impact: &Impact| postcard::to_allocvec(impact).unwrap();
         let (silent, asked) = told(&|_| false);
-        for (named, named_asked) in [told(&says), told(&|_| true)] {
-            // For which nodes there is room, the names may decide.
+        let near = walked(nodes(&start), ImpactLimits { depth_max, ..OPEN }, &edges);
+        for says in [&says as &dyn Fn(&Edge) -> bool, &|_| true] {
+            let (named, named_asked) = told(says);
+            // For which nodes there is room, the names decide.
             let is_full = silent.cut.is_some_and(|cut| cut.nodes > 0);
-            prop_assert_eq!((named.cut, named.affected.len()), (silent.cut, silent.affected.len()));
+            prop_assert_eq!(&named.affected, &bounds::with_room(&near, &edges, says, nodes_max));
+            prop_assert_eq!(named.cut, silent.cut);
             prop_assert!(is_full || bytes(&named) == bytes(&silent));
             prop_assert!(is_full || named_asked.iter().all(|node| asked.contains(node)));
             prop_assert!(named_asked.len() == asked.len() || silent.cut.is_some());

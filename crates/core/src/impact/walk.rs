@@ -9,7 +9,6 @@ use super::ways::{Way, Ways};
 use super::{Affected, Cut, Impact, ImpactLimits, Source};
 use crate::decision::{Edge, NamedEdge, Node, Rank, RelationKind};
 use crate::id::DecisionId;
-use crate::limits::IMPACT_NODES_MAX;
 use crate::scope::Scope;
 
 /// What is known of a node that is looked at. Relations that the asker does not see are left out of it.
@@ -40,11 +39,13 @@ pub struct Seen {
 /// let impact = walk.finish();
 /// ```
 ///
-/// Each node is asked for once, so it ends on a cycle, and takes time by the number of relations that it is told of. It
-/// keeps at most `nodes_max` nodes, and names of at most [`IMPACT_NODES_MAX`] further ones. The order of the relations of a
-/// node does not matter: the same relations give the same impact, and so does a walk that is told of none that it does not
-/// want. Whether relations say the names of their decisions decides at most for which nodes there is room: an axis or a lock is
-/// told of before what is normal, and so is what a decision itself is related to. Only the time that runs out leaves a
+/// Each node is asked for once, so it ends on a cycle, and takes time by the number of relations that it is told of. It keeps
+/// at most `nodes_max` nodes, and relations to at most twice [`IMPACT_NODES_MAX`](crate::limits::IMPACT_NODES_MAX) further
+/// ones. The order of the relations of a node does not matter: the same relations give the same impact, and so does a walk that
+/// is told of none that it does not want. Whether relations say the names of their decisions decides, where there is not room
+/// for all, for which nodes there is: what a decision itself is related to, and an axis or a lock that is related to it, comes
+/// before what is normal. Order and names may decide only one thing more, by which of several relations a node is reached, and
+/// only where its neighbour leads to more than `IMPACT_NODES_MAX` nodes beyond the room. Only the time that runs out leaves a
 /// decision without its name whose relations do not say it.
 #[derive(Debug)]
 pub struct Walk {
@@ -164,19 +165,28 @@ impl Walk {
             return;
         }
         let starts = matches!(source, Source::Start(_));
+        let room = self.room();
         for told in edges {
             let NamedEdge { edge, name } = told.into();
-            let (to, name, is_first) = if carries_on(edge.kind) && edge.from == *node {
-                (&edge.to, None, true)
+            let way = if carries_on(edge.kind) && edge.from == *node {
+                Way {
+                    by: edge,
+                    is_on: true,
+                    name: None,
+                    is_first: true,
+                }
             } else if carries_back(edge.kind, starts) && edge.to == *node {
-                let is_guarded = name.as_ref().is_some_and(|name| name.rank.is_guarded());
-                (&edge.from, name, is_guarded)
+                Way {
+                    by: edge,
+                    is_on: false,
+                    is_first: name.as_ref().is_some_and(|name| name.rank.is_guarded()),
+                    name,
+                }
             } else {
                 continue;
             };
-            if !self.known.holds(to) {
-                let to = to.clone();
-                self.gather(to, Way { by: edge, name }, is_first);
+            if !self.known.holds(way.to()) {
+                self.ways.add(way, room);
             }
         }
     }
@@ -229,19 +239,11 @@ impl Walk {
             relations: self.unread,
             time: self.stopped,
         };
-        let mut places = Vec::with_capacity(self.affected.len());
-        let mut affected: Vec<Affected> = Vec::with_capacity(self.affected.len());
-        for (index, mut one) in self.affected.into_iter().enumerate() {
-            places.push(affected.len());
-            if self.gone.contains(&index) {
-                continue;
-            }
-            if let Source::Affected(before) = one.from {
-                // What does not hold led nowhere, so that one is still there.
-                one.from = Source::Affected(places[before]);
-            }
-            affected.push(one);
-        }
+        let affected = if self.gone.is_empty() {
+            self.affected
+        } else {
+            without(&self.gone, self.affected)
+        };
         Impact {
             start: self.start,
             affected,
@@ -302,28 +304,26 @@ impl Walk {
 
     /// Whether there is room for what a node leads to.
     fn has_room(&self, source: Source) -> bool {
-        self.affected.len() < self.limits.nodes_max && self.depth(source) < self.limits.depth_max
+        self.room() > 0 && self.depth(source) < self.limits.depth_max
     }
 
-    /// Adds a way to a node. Of too many nodes, those are kept that fill what room there is and the count of what is left out.
-    fn gather(&mut self, to: Node, way: Way, is_first: bool) {
-        self.ways.add(to, Box::new(way), is_first);
-        let room = self.limits.nodes_max.saturating_sub(self.affected.len());
-        if self.ways.len() > room.saturating_add(IMPACT_NODES_MAX) {
-            self.ways.forget_last();
-        }
+    /// How many more nodes there is room for.
+    const fn room(&self) -> usize {
+        self.limits.nodes_max.saturating_sub(self.affected.len())
     }
 
     /// Adds what was reached in one step, as much as there is room for. Where there is none, one way alone says that there
     /// may be more: others need not have been told.
     fn reach(&mut self, from: Source, depth: u32, ways: Ways) {
-        let room = self.limits.nodes_max.saturating_sub(self.affected.len());
-        let further = ways.len().saturating_sub(room);
+        let room = self.room();
+        let (ways, further) = ways.into_room(room);
         let further = if room == 0 { further.min(1) } else { further };
         self.left_out += further as u64;
-        for (node, way) in ways.into_room(room) {
+        self.affected.reserve(ways.len());
+        for way in ways {
+            let node = way.to().clone();
             self.known.add(&node);
-            let Way { by, name } = *way;
+            let Way { by, name, .. } = way;
             let (title, rank) = name.map(|name| (name.title, name.rank)).unzip();
             self.affected.push(Affected {
                 node,
@@ -355,6 +355,24 @@ const fn carries_back(kind: RelationKind, from_the_start: bool) -> bool {
         RelationKind::Constrains | RelationKind::Validates => false,
         RelationKind::Declared(kind) => kind.reach.carries_back(),
     }
+}
+
+/// The affected nodes without those at these places.
+fn without(gone: &BTreeSet<usize>, all: Vec<Affected>) -> Vec<Affected> {
+    let mut places = Vec::with_capacity(all.len());
+    let mut affected: Vec<Affected> = Vec::with_capacity(all.len());
+    for (index, mut one) in all.into_iter().enumerate() {
+        places.push(affected.len());
+        if gone.contains(&index) {
+            continue;
+        }
+        if let Source::Affected(before) = one.from {
+            // What does not hold led nowhere, so that one is still there.
+            one.from = Source::Affected(places[before]);
+        }
+        affected.push(one);
+    }
+    affected
 }
 
 /// Nodes that were met. Decisions are told apart by their roots first, which differ early where the names of scopes begin

@@ -187,6 +187,17 @@ pub fn parse(key: &[u8]) -> Result<Key, Error> {
     })
 }
 
+/// The kind that a key says, as [`KindKey::built_in`]. Nothing else of the key is looked at.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn kind(key: &[u8]) -> Result<Option<RelationKind>, Error> {
+    const BEFORE: usize = NodeKey::LEN + ScopePath::LEN + size_of::<DecisionId>();
+    let mut reader = codec::KeyReader::new(FAMILY, key)?;
+    reader.array::<BEFORE>()?;
+    Ok(KindKey::parse(reader)?.built_in())
+}
+
 /// The relations to a node that decisions of `scope` say, and of no other.
 #[must_use]
 pub fn range_from(node: &Node, scope: &Scope) -> KeyRange {
@@ -254,7 +265,9 @@ impl Decoder {
             codec::corrupt(FAMILY, key, reason)
         };
         let from = Node::read(from, self.scope.as_ref()).map_err(is_none)?;
-        self.scope = from.scope().cloned();
+        if self.scope.as_ref() != from.scope() {
+            self.scope = from.scope().cloned();
+        }
         let to = self.to(to).map_err(is_none)?;
         let edge = Edge { from, kind, to };
         Ok(NamedEdge { edge, name })

@@ -3,24 +3,35 @@
 use super::*;
 
 /// The nodes that there is room for, of all that are affected: of what one node leads to, first those that it is related to
-/// itself. No relation says a rank.
-fn with_room(whole: &Impact, edges: &[Edge], nodes_max: usize) -> Vec<Affected> {
+/// itself and those of which a relation says that they are guarded.
+pub(super) fn with_room(
+    whole: &Impact,
+    edges: &[Edge],
+    says: impl Fn(&Edge) -> bool,
+    nodes_max: usize,
+) -> Vec<Affected> {
     let mut taken = Vec::new();
     for group in whole.affected.chunk_by(|a, b| a.from == b.from) {
         let source = match group[0].from {
             Source::Start(index) => &whole.start[index],
             Source::Affected(index) => &whole.affected[index].node,
         };
-        let is_own = |one: &&Affected| {
-            let mut edges = edges.iter();
-            edges.any(|edge| {
-                let way = (&edge.from, &edge.to);
-                way == (source, &one.node) && ways(edge, &whole.start).contains(&way)
+        let is_first = |one: &&Affected| {
+            edges.iter().any(|edge| {
+                let way = (source, &one.node);
+                let is_own = (&edge.from, &edge.to) == way;
+                let is_guarded = says(edge) && name_of(&edge.from).rank.is_guarded();
+                ways(edge, &whole.start).contains(&way) && (is_own || is_guarded)
             })
         };
-        let (own, others): (Vec<&Affected>, Vec<&Affected>) = group.iter().partition(is_own);
+        let (first, others): (Vec<&Affected>, Vec<&Affected>) = group.iter().partition(is_first);
         let room = nodes_max - taken.len();
-        let mut some: Vec<Affected> = own.into_iter().chain(others).take(room).cloned().collect();
+        let mut some: Vec<Affected> = first
+            .into_iter()
+            .chain(others)
+            .take(room)
+            .cloned()
+            .collect();
         some.sort_by(|a, b| a.node.cmp(&b.node));
         taken.extend(some);
         if taken.len() == nodes_max {
@@ -33,17 +44,23 @@ fn with_room(whole: &Impact, edges: &[Edge], nodes_max: usize) -> Vec<Affected> 
 proptest! {
     #[test]
     fn limits_take_the_first_nodes_and_say_that_there_are_more(
-        start in any_start(), edges in any_edges(), nodes_max in 1usize..8, depth_max in 1u32..4,
+        start in any_start(),
+        edges in any_edges(),
+        saying in proptest::bits::u64::ANY,
+        nodes_max in 1usize..8,
+        depth_max in 1u32..4,
     ) {
-        let whole = walked(nodes(&start), OPEN, &edges);
-        let by_nodes = walked(nodes(&start), ImpactLimits { nodes_max, ..OPEN }, &edges);
-        prop_assert_eq!(&by_nodes.affected, &with_room(&whole, &edges, nodes_max));
+        let says = says_as(&edges, saying);
+        let told = |limits| walked_named(nodes(&start), limits, &edges, &says).0;
+        let whole = told(OPEN);
+        let by_nodes = told(ImpactLimits { nodes_max, ..OPEN });
+        prop_assert_eq!(&by_nodes.affected, &with_room(&whole, &edges, &says, nodes_max));
         let cut = by_nodes.cut.unwrap_or_default();
         prop_assert_eq!(cut.nodes > 0, whole.affected.len() > nodes_max);
         prop_assert!(cut.nodes <= whole.affected.len().saturating_sub(nodes_max) as u64);
         prop_assert_eq!((cut.depth, cut.relations, cut.time), (0, false, false));
 
-        let by_depth = walked(nodes(&start), ImpactLimits { depth_max, ..OPEN }, &edges);
+        let by_depth = told(ImpactLimits { depth_max, ..OPEN });
         let near = whole.affected.iter().filter(|one| one.depth <= depth_max);
         let near: Vec<Affected> = near.cloned().collect();
         prop_assert_eq!(&by_depth.affected, &near);
@@ -51,8 +68,8 @@ proptest! {
         prop_assert_eq!(cut.depth > 0, whole.affected.len() > near.len());
         prop_assert_eq!((cut.nodes, cut.relations, cut.time), (0, false, false));
 
-        let by_both = walked(nodes(&start), ImpactLimits { nodes_max, depth_max, ..OPEN }, &edges);
-        prop_assert_eq!(&by_both.affected, &with_room(&by_depth, &edges, nodes_max));
+        let by_both = told(ImpactLimits { nodes_max, depth_max, ..OPEN });
+        prop_assert_eq!(&by_both.affected, &with_room(&by_depth, &edges, &says, nodes_max));
     }
 }
 
@@ -76,7 +93,14 @@ fn of_a_hub(dependents: usize) -> Impact {
 
 #[test]
 fn of_a_hub_as_many_nodes_are_told_as_the_limit_allows_and_the_rest_is_counted() {
-    for (dependents, left_out) in [(9_999, 0), (10_000, 0), (10_001, 1), (25_000, 10_000)] {
+    for (dependents, left_out) in [
+        (9_999, 0),
+        (10_000, 0),
+        (10_001, 1),
+        (25_000, 10_000),
+        // More than are held at once.
+        (45_000, 10_000),
+    ] {
         let impact = of_a_hub(dependents);
         let mut expected: Vec<Node> = (1..=dependents).map(decision).collect();
         expected.sort();
@@ -84,6 +108,48 @@ fn of_a_hub_as_many_nodes_are_told_as_the_limit_allows_and_the_rest_is_counted()
         let told: Vec<&Node> = impact.affected.iter().map(|one| &one.node).collect();
         assert_eq!(told, expected.iter().collect::<Vec<_>>());
         assert_eq!(impact.cut.unwrap_or_default().nodes, left_out);
+    }
+}
+
+#[test]
+fn for_a_lock_among_more_than_are_held_there_is_room_wherever_it_is_told_of() {
+    const MANY: usize = 45_000;
+    let limits = ImpactLimits {
+        nodes_max: 10,
+        ..OPEN
+    };
+    let edges: Vec<Edge> = (1..=MANY)
+        .map(|n| between_decisions(n, RelationKind::DependsOn, 0))
+        .collect();
+    for lock in [1, MANY / 2 + 1, MANY - 1].map(decision) {
+        let told = |edge: &Edge| NamedEdge {
+            name: (edge.from == lock).then(|| DecisionName {
+                rank: Rank::Lock,
+                title: String::new(),
+            }),
+            edge: edge.clone(),
+        };
+        let mut expected: Vec<Node> = (1..=MANY).map(decision).filter(|n| *n != lock).collect();
+        expected.sort();
+        expected.truncate(9);
+        expected.push(lock.clone());
+        let forward: Vec<NamedEdge> = edges.iter().map(told).collect();
+        let backward: Vec<NamedEdge> = edges.iter().rev().map(told).collect();
+        for into in [forward, backward] {
+            let mut walk = Walk::new(nodes(&[0]), limits);
+            let hub = walk.next().unwrap();
+            for some in into.chunks(1_000) {
+                walk.part(&hub, some.iter().cloned());
+            }
+            walk.seen(&hub, Seen::default());
+            let impact = walk.finish();
+            let told = impact.affected.iter().map(|one| &one.node);
+            assert_eq!(
+                told.collect::<Vec<_>>(),
+                expected.iter().collect::<Vec<_>>()
+            );
+            assert_eq!(impact.cut.map(|cut| cut.nodes), Some(10_000));
+        }
     }
 }
 
@@ -132,13 +198,7 @@ fn once_a_walk_is_cut_none_is_asked_for_whose_relation_said_its_name() {
     edges.push(edge(0, RelationKind::Constrains, 6));
     let asked = |limits: ImpactLimits, silent: &[usize]| {
         let says = |edge: &Edge| !silent.iter().any(|number| edge.from == decision(*number));
-        let mut asked = Vec::new();
-        let mut walk = Walk::new(nodes(&[0]), limits);
-        while let Some(node) = walk.next() {
-            walk.seen(&node, named_of(&node, &edges, says));
-            asked.push(node);
-        }
-        let impact = walk.finish();
+        let (impact, asked) = walked_named(nodes(&[0]), limits, &edges, says);
         assert!(impact.affected.iter().all(|one| one.title.is_some()));
         asked
     };
@@ -146,10 +206,9 @@ fn once_a_walk_is_cut_none_is_asked_for_whose_relation_said_its_name() {
         nodes_max: 5,
         ..OPEN
     };
-    // The scope of 1, 3 and 5 lies inside, so that those come last, and for 5 there is no room; or there is none for 3, of
-    // which no relation says that it is a lock.
+    // The scope of 1, 3 and 5 lies inside, so that those come last, and for 5, which is no lock, there is no room.
     assert_eq!(asked(narrow, &[]), nodes(&[0, 6]));
-    assert_eq!(asked(narrow, &[4, 3]), nodes(&[0, 4, 6]));
+    assert_eq!(asked(narrow, &[4, 3]), nodes(&[0, 4, 6, 3]));
     let whole = asked(OPEN, &[]);
     assert_eq!(whole.len(), 7, "its own relations may lead on");
 }
