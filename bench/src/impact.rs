@@ -6,7 +6,10 @@
 //! somebody in the project that holds all of it and by somebody in a task there, for whom more scopes are looked into: with
 //! limits of nodes and depth alone, with the limit of time that the server adds, and with shorter ones that surely run out. A
 //! brief with a hub at hand has that impact in it, without a limit of time, and is asked for as well. The store is written by
-//! [`crate::chains`], once, and each run asks it anew.
+//! [`crate::chains`], once, and each run asks it anew. In a second store ([`spread`]) decisions of thousands of scopes apply to
+//! one file.
+
+mod spread;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -85,9 +88,13 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
         let what = format!("impact: preparing {} relations", related * RELATIONS);
         report.add(Row::new(what, prepared.as_secs_f64(), "s"));
         write_back()?;
-        let asked = ask(&node, &graph, scale.decisions.impacts, report).await;
+        let (impacts, mut overrun) = (scale.decisions.impacts, Overrun::default());
+        let asked = ask(&node, &graph, impacts, &mut overrun, report).await;
         node.shutdown().await;
-        asked
+        asked?;
+        let decisions = related * 3 / 10;
+        spread::measure(decisions, impacts / 4, &mut overrun, report).await?;
+        overrun.report(report)
     })
 }
 
@@ -96,9 +103,9 @@ async fn ask(
     node: &Node<FjallStore>,
     graph: &Graph,
     impacts: usize,
+    overrun: &mut Overrun,
     report: &mut Report,
 ) -> Result<(), Error> {
-    let mut overrun = Overrun::default();
     for (who, path) in ASKERS {
         let viewer = Viewer {
             scope: scope(path),
@@ -111,11 +118,11 @@ async fn ask(
         };
         let (mut counted, mut timed, mut briefs) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..RUNS {
-            counted.push(asker.run(impacts, None, &mut overrun).await?);
+            counted.push(asker.run(impacts, None, overrun).await?);
             let usual = Some(IMPACT_MS_MAX);
-            timed.push(asker.run(impacts, usual, &mut overrun).await?);
+            timed.push(asker.run(impacts, usual, overrun).await?);
             for ms_max in SHORT_MS {
-                asker.run(impacts, Some(ms_max), &mut overrun).await?;
+                asker.run(impacts, Some(ms_max), overrun).await?;
             }
             briefs.push(asker.run_briefs(impacts).await?);
         }
@@ -135,14 +142,6 @@ async fn ask(
         let row = Row::new(what, worst_ms(&briefs, 0.99), "ms").with_latency(&together(&briefs));
         report.add(row.with_floor(Floor::AtMost(BRIEF_P99_MS_MAX)));
     }
-    if overrun.cut == 0 {
-        return Err(Error::Wrong("the time ran out for no impact".to_owned()));
-    }
-    let what = "impact: answers that a limit of time cut";
-    report.add(Row::new(what, overrun.cut as f64, "answers"));
-    let what = "impact: a limit of time overrun, worst of all answers";
-    let row = Row::new(what, overrun.worst_us as f64 / 1_000.0, "ms");
-    report.add(row.with_floor(Floor::AtMost(OVERRUN_MS_MAX)));
     Ok(())
 }
 
@@ -219,6 +218,18 @@ impl Overrun {
         let over = us.saturating_sub(ms_max * 1_000);
         self.worst_us = self.worst_us.max(over);
         self.cut += u64::from(is_cut);
+    }
+
+    fn report(&self, report: &mut Report) -> Result<(), Error> {
+        if self.cut == 0 {
+            return Err(Error::Wrong("the time ran out for no impact".to_owned()));
+        }
+        let what = "impact: answers that a limit of time cut";
+        report.add(Row::new(what, self.cut as f64, "answers"));
+        let what = "impact: a limit of time overrun, worst of all answers";
+        let row = Row::new(what, self.worst_us as f64 / 1_000.0, "ms");
+        report.add(row.with_floor(Floor::AtMost(OVERRUN_MS_MAX)));
+        Ok(())
     }
 }
 

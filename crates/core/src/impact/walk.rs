@@ -40,12 +40,12 @@ pub struct Seen {
 /// ```
 ///
 /// Each node is asked for once, so it ends on a cycle, and takes time by the number of relations that it is told of. It keeps
-/// at most `nodes_max` nodes, and relations to at most twice [`IMPACT_NODES_MAX`](crate::limits::IMPACT_NODES_MAX) further
-/// ones. The order of the relations of a node does not matter: the same relations give the same impact, and so does a walk that
-/// is told of none that it does not want. Whether relations say the names of their decisions decides, where there is not room
-/// for all, for which nodes there is: what a decision itself is related to, and an axis or a lock that is related to it, comes
-/// before what is normal. Order and names may decide only one thing more, by which of several relations a node is reached, and
-/// only where its neighbour leads to more than `IMPACT_NODES_MAX` nodes beyond the room. Only the time that runs out leaves a
+/// at most `nodes_max` nodes, and of what one node leads to, relations to some 12,000 further ones. The order of the relations
+/// of a node does not matter: the same relations give the same impact, and so does a walk that is told of none that it does not
+/// want. Whether relations say the names of their decisions decides, where there is not room for all, for which nodes there is:
+/// what a decision itself is related to, and an axis or a lock that is related to it, come before what is normal. One thing more
+/// may follow from order and names, by which of several relations a node is reached, and only where its neighbour leads to more
+/// than [`IMPACT_NODES_MAX`](crate::limits::IMPACT_NODES_MAX) nodes beyond the room. Only the time that runs out leaves a
 /// decision without its name whose relations do not say it.
 #[derive(Debug)]
 pub struct Walk {
@@ -323,7 +323,7 @@ impl Walk {
         for way in ways {
             let node = way.to().clone();
             self.known.add(&node);
-            let Way { by, name, .. } = way;
+            let Way { by, name, .. } = *way;
             let (title, rank) = name.map(|name| (name.title, name.rank)).unzip();
             self.affected.push(Affected {
                 node,

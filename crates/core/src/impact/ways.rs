@@ -6,6 +6,10 @@
 use crate::decision::{DecisionName, Edge, Node};
 use crate::limits::IMPACT_NODES_MAX;
 
+/// Ways that are not put in order yet. So many are sorted in a fraction of a millisecond, which is all that is left to do when
+/// the time runs out.
+const FRESH_MAX: usize = 2_048;
+
 /// How a node is reached.
 #[derive(Debug)]
 pub(super) struct Way {
@@ -20,65 +24,96 @@ pub(super) struct Way {
     pub(super) is_first: bool,
 }
 
-/// Nodes that another one leads to. Thousands of relations come as they are read, most often in the order of their decisions, so
-/// they are put in order when there are too many and at the end, and not one by one.
+/// Nodes that another one leads to. Of thousands of relations most come in the order of their decisions, so they are put in
+/// order many at once. They are boxed, as sorting moves them about.
 #[derive(Debug, Default)]
-pub(super) struct Ways(Vec<Way>);
+pub(super) struct Ways {
+    /// One to each node, in the order of nodes.
+    settled: Vec<Box<Way>>,
+    /// Those behind, as they were told.
+    fresh: Vec<Box<Way>>,
+}
 
 impl Ways {
     pub(super) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.settled.is_empty() && self.fresh.is_empty()
     }
 
     /// Adds a way. Of too many nodes, those are kept that fill what room there is and the count of what is left out.
     pub(super) fn add(&mut self, way: Way, room: usize) {
-        self.0.push(way);
-        let most = counted(room);
-        if self.0.len() > most.saturating_add(IMPACT_NODES_MAX) {
-            self.settle(most);
+        self.fresh.push(Box::new(way));
+        if self.fresh.len() == FRESH_MAX {
+            self.settle(counted(room));
         }
     }
 
     /// The ways to as many nodes as there is room for, one to each and in the order of their nodes, and how many further nodes
     /// there are, as far as these are counted.
-    pub(super) fn into_room(mut self, room: usize) -> (Vec<Way>, usize) {
+    pub(super) fn into_room(mut self, room: usize) -> (Vec<Box<Way>>, usize) {
         self.settle(counted(room));
-        let further = self.0.len().saturating_sub(room);
-        self.keep(room);
-        (self.0, further)
+        let further = self.settled.len().saturating_sub(room);
+        keep(&mut self.settled, room);
+        (self.settled, further)
     }
 
-    /// Puts at most so many nodes in order. Of several ways to the same one, the first relation counts.
+    /// Puts at most so many nodes in order.
     fn settle(&mut self, most: usize) {
-        self.0.sort_by(|a, b| a.to().cmp(b.to()));
-        self.0.dedup_by(|way, known| {
+        let mut fresh = core::mem::take(&mut self.fresh);
+        fresh.sort_by(|a, b| a.to().cmp(b.to()));
+        fresh.dedup_by(|way, known| {
             let is_known = way.to() == known.to();
             if is_known {
                 known.join(way);
             }
             is_known
         });
-        self.keep(most);
-    }
-
-    /// Forgets the last ones, where there are more.
-    fn keep(&mut self, most: usize) {
-        if self.0.len() <= most {
-            return;
+        let is_behind = match (self.settled.last(), fresh.first()) {
+            (Some(last), Some(first)) => last.to() < first.to(),
+            _ => true,
+        };
+        if is_behind {
+            self.settled.append(&mut fresh);
+        } else {
+            self.settled = merged(core::mem::take(&mut self.settled), fresh);
         }
-        let mut first = self.0.iter().filter(|way| way.is_first).count().min(most);
-        let mut others = most - first;
-        self.0.retain(|way| {
-            let left = if way.is_first {
-                &mut first
-            } else {
-                &mut others
-            };
-            let is_kept = *left > 0;
-            *left -= usize::from(is_kept);
-            is_kept
-        });
+        keep(&mut self.settled, most);
     }
+}
+
+/// Both, each of which is in order.
+fn merged(known: Vec<Box<Way>>, fresh: Vec<Box<Way>>) -> Vec<Box<Way>> {
+    let mut all = Vec::with_capacity(known.len() + fresh.len());
+    let mut fresh = fresh.into_iter().peekable();
+    for mut way in known {
+        while let Some(before) = fresh.next_if(|one| one.to() < way.to()) {
+            all.push(before);
+        }
+        if let Some(mut same) = fresh.next_if(|one| one.to() == way.to()) {
+            way.join(&mut same);
+        }
+        all.push(way);
+    }
+    all.extend(fresh);
+    all
+}
+
+/// Forgets the last ones, where there are more.
+fn keep(ways: &mut Vec<Box<Way>>, most: usize) {
+    if ways.len() <= most {
+        return;
+    }
+    let mut first = ways.iter().filter(|way| way.is_first).count().min(most);
+    let mut others = most - first;
+    ways.retain(|way| {
+        let left = if way.is_first {
+            &mut first
+        } else {
+            &mut others
+        };
+        let is_kept = *left > 0;
+        *left -= usize::from(is_kept);
+        is_kept
+    });
 }
 
 /// Nodes that are kept where there is room for so many: further ones are counted.
@@ -96,7 +131,7 @@ impl Way {
         }
     }
 
-    /// Takes over what another way to the same node says.
+    /// Takes over what another way to the same node says. Of several relations, the first counts.
     fn join(&mut self, other: &mut Self) {
         if (&other.by.kind, &other.by.from) < (&self.by.kind, &self.by.from) {
             core::mem::swap(&mut self.by, &mut other.by);
