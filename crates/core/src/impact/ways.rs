@@ -141,3 +141,87 @@ impl Way {
         self.is_first |= other.is_first;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::decision::{Rank, RelationKind};
+
+    fn decision(number: u8) -> Node {
+        let root = format!("00000000-0000-0000-0000-0000000000{number:02}");
+        format!("decision:org/a#{root}").parse().unwrap()
+    }
+
+    /// A way from decision 0 to another one.
+    fn way((number, kind, is_on, is_named, is_first): (u8, RelationKind, bool, bool, bool)) -> Way {
+        let (hub, other) = (decision(0), decision(number));
+        let (from, to) = if is_on { (hub, other) } else { (other, hub) };
+        Way {
+            by: Edge { from, kind, to },
+            is_on,
+            name: is_named.then(|| DecisionName {
+                rank: Rank::Normal,
+                title: format!("Decision {number}"),
+            }),
+            is_first,
+        }
+    }
+
+    type Told = (Node, Edge, Option<DecisionName>);
+
+    /// Of all ways, one to each node, and those for which there is room.
+    fn naive(ways: Vec<Way>, room: usize) -> (Vec<Told>, usize) {
+        let mut by_node = BTreeMap::<Node, Vec<Way>>::new();
+        for way in ways {
+            by_node.entry(way.to().clone()).or_default().push(way);
+        }
+        let further = by_node.len().saturating_sub(room);
+        let (first, others): (Vec<_>, Vec<_>) = by_node
+            .into_iter()
+            .partition(|(_, ways)| ways.iter().any(|way| way.is_first));
+        let taken = first.into_iter().chain(others).take(room);
+        let mut told: Vec<Told> = taken
+            .map(|(node, ways)| {
+                let edges = ways.iter().map(|way| &way.by);
+                let edge = edges.min_by_key(|edge| (edge.kind, edge.from.clone()));
+                let name = ways.iter().find_map(|way| way.name.clone());
+                (node, edge.unwrap().clone(), name)
+            })
+            .collect();
+        told.sort_by(|a, b| a.0.cmp(&b.0));
+        (told, further)
+    }
+
+    proptest! {
+        #[test]
+        fn whenever_ways_are_put_in_order_the_first_relations_to_those_that_come_first_are_kept(
+            told in proptest::collection::vec((
+                1u8..12,
+                proptest::sample::select(RelationKind::BUILT_IN.to_vec()),
+                any::<bool>(),
+                any::<bool>(),
+                proptest::bool::weighted(0.2),
+            ), 0..60),
+            settles in proptest::bits::u64::ANY,
+            room in 0usize..14,
+        ) {
+            let mut ways = Ways::default();
+            prop_assert!(ways.is_empty());
+            for (at, one) in told.iter().enumerate() {
+                ways.add(way(*one), room);
+                if (settles >> at) & 1 == 1 {
+                    ways.settle(counted(room));
+                }
+                prop_assert!(!ways.is_empty());
+            }
+            let (kept, further) = ways.into_room(room);
+            let kept = kept.into_iter().map(|way| (way.to().clone(), way.by.clone(), way.name.clone()));
+            let kept: Vec<Told> = kept.collect();
+            prop_assert_eq!((kept, further), naive(told.into_iter().map(way).collect(), room));
+        }
+    }
+}
