@@ -3,6 +3,11 @@
 //! Owns which of several relations to one node counts, and for which nodes there is room before others. It must not know
 //! which relations carry a change.
 
+#![expect(
+    clippy::vec_box,
+    reason = "a way has some 200 bytes, and sorting and merging move thousands of them"
+)]
+
 use crate::decision::{DecisionName, Edge, Node};
 use crate::limits::IMPACT_NODES_MAX;
 
@@ -25,7 +30,7 @@ pub(super) struct Way {
 }
 
 /// Nodes that another one leads to. Of thousands of relations most come in the order of their decisions, so they are put in
-/// order many at once. They are boxed, as sorting moves them about.
+/// order many at once.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     /// One to each node, in the order of nodes.
