@@ -9,7 +9,8 @@ use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Txn, key_r
 
 /// Rows that are read at once. A value has at most 100 kB.
 const ROWS_AT_ONCE: usize = 256;
-/// The same of rows that have at most 2 kB or so, once several times as many were wanted.
+/// The same of short rows, once several times as many were wanted. Such a row has some 13 kB at most, and most have far less:
+/// so many of them are no more bytes than as many as above of the others may be.
 const SHORT_ROWS_AT_ONCE: usize = 1_024;
 
 /// The rows of a range in rising order of their keys, or in falling order. Every row comes from the transaction that is
@@ -38,7 +39,8 @@ impl RowStream {
         }
     }
 
-    /// The same of rows that are short, so that more of them are read at once where many are wanted.
+    /// The same of rows that are short, some 13 kB at most and most of them far less, so that more of them are read at once
+    /// where many are wanted.
     pub(crate) fn of_short_rows(self) -> Self {
         Self {
             at_once_max: SHORT_ROWS_AT_ONCE,

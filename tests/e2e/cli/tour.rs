@@ -35,7 +35,18 @@ test "$(kept)" = 1
 test "$(receipts)" = 1
 unset -f sillok
 "#;
-/// What holds behind it: one is kept, with its anchor, and a conversation that has gone on, or is another one, is kept as well.
+/// What holds while the anchor is missing: in another scope the same conversation is kept as well, and what failed stays as
+/// it is.
+const ELSEWHERE: &str = r#"
+task="$SILLOK_SCOPE/task/rounding"
+SILLOK_SCOPE="$task" before_compaction "$SILLOK_DATA/conversation.jsonl"
+test "$(SILLOK_SCOPE="$task" kept)" = 1
+test "$(SILLOK_SCOPE="$task" sillok anchor list | grep -c 'The whole conversation')" = 1
+test "$(kept)" = 1
+test "$(receipts)" = 1
+"#;
+/// What holds behind the hook: one is kept, with its anchor, and a conversation that has gone on, or is another one, is kept as
+/// well.
 const MENDED: &str = r#"
 test "$(kept)" = 1
 test "$(receipts)" = 0
@@ -270,9 +281,11 @@ fn every_line_of_the_tour_of_a_conversation_that_is_compacted_runs() {
 fn a_hook_that_failed_and_runs_again_keeps_the_conversation_once() {
     let mut lines = Vec::new();
     for line in shell_lines_below("docs/guide.md", COMPACTED_TOUR) {
-        let behind = if line == HOOK { MENDED } else { "" };
-        let before = if line == HOOK { FAILING } else { "" };
-        lines.extend(before.lines().map(str::to_owned));
+        let is_hook = line == HOOK;
+        let behind = if is_hook { MENDED } else { "" };
+        let before: &[&str] = if is_hook { &[FAILING, ELSEWHERE] } else { &[] };
+        let before = before.iter().flat_map(|part| part.lines());
+        lines.extend(before.map(str::to_owned));
         lines.push(line);
         lines.extend(behind.lines().map(str::to_owned));
     }

@@ -22,7 +22,7 @@ use crate::row_stream::RowStream;
 
 mod again;
 
-/// Rows that lie side by side and are read between two looks at the clock.
+/// Rows that lie side by side and are gone through between two looks at the clock. They are read by the page, without a look.
 const LOOKS_APART: usize = 64;
 /// Relations to one node that are held at once.
 const EDGES_AT_ONCE: usize = 256;

@@ -215,7 +215,8 @@ async fn choose(agent: &Agent, file: &str, text: Text) -> Result<Course, Failure
     })))
 }
 
-/// What a change of a file affects, all of it, unless time runs out again and again.
+/// What a change of a file affects. Where time cut it off, it is asked for again, and told as it is where that happens again
+/// and again. What anything else cut off would be cut off again, so it is told at once.
 async fn affected(agent: &Agent, file: &str) -> Result<Impact, Failure> {
     let request = ImpactRequest {
         scope: agent.worktree.to_string(),

@@ -44,7 +44,9 @@ impl Command {
                     save.text.text_bytes() + again + save.reason.len()
                 }
                 Self::DeactivateDecision { reason, .. } => reason.len(),
-                // Its event has the text of the version that it names, and its relations have their rows.
+                // Its event has the text of the version that it names, and each relation of that has a row with the title.
+                // It counts as much as these may be, which is more than `BATCH_BYTES_MAX`: a batch takes one command of any
+                // size, so that it is not refused, and commits alone.
                 Self::RestoreDecision { reason, .. } => {
                     let again = SHORT_TEXT_BYTES_MAX * RELATIONS_MAX;
                     DECISION_TEXTS_BYTES_MAX + again + reason.len()

@@ -95,8 +95,9 @@ pub struct Brief {
     /// What limits of the impact kept from being found, of the structural layer. No reference that `cut` counts is among that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impact_cut: Option<ImpactCut>,
-    /// Whether no decision of the domain that was asked for holds here: none of the items is of it, no anchor either, and no
-    /// decision of it can have been cut off. A name that is misspelt shows by this. Absent otherwise, and for `global`.
+    /// Whether no decision of the domain that was asked for holds here: none of the items is a decision of it, and no
+    /// decision of it can have been cut off. What anchors are of says nothing. A name that is misspelt shows by this. Absent
+    /// otherwise, and for `global`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub empty_domain: bool,
 }

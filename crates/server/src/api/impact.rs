@@ -262,8 +262,8 @@ pub struct Proposed {
     pub impact: Impact,
     /// Decisions of rank `axis` or `lock` that it touches: first the one that is changed, where it was one before, also where
     /// nothing depends on it, then those among what was reached. Of what one node leads to there is room for them, and for
-    /// what that one is related to itself, before other decisions. They are looked for there alone: where `impact.cut` is told, be it of nodes, of depth or of `relations`, guards may
-    /// be missing that lie behind that place.
+    /// what that node itself is related to, before other decisions. They are looked for there alone: where `impact.cut` is
+    /// told, be it of nodes, of depth or of `relations`, guards may be missing that lie behind that place.
     pub guards: Vec<Guard>,
     /// Decisions that contradict it, those of the widest scope first, and of one scope by their roots; of each scope, of which
     /// there are at most four, the first 64. They stop nothing.
