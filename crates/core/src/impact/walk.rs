@@ -322,7 +322,10 @@ impl Walk {
         self.affected.reserve(ways.len());
         for way in ways {
             let node = way.to().clone();
-            self.known.add(&node);
+            // Once the walk is cut, nobody asks what is known.
+            if self.left_out == 0 {
+                self.known.add(&node);
+            }
             let Way { by, name, .. } = *way;
             let (title, rank) = name.map(|name| (name.title, name.rank)).unzip();
             self.affected.push(Affected {

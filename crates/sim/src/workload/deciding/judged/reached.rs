@@ -57,7 +57,7 @@ pub(super) fn shows_choice(
 }
 
 /// What an impact tells of and what it leaves out, where it leaves out something that is reached. What is left out is left out
-/// from one node on; of what that one leads to, an axis, a lock and what it is related to itself come before all others.
+/// from one node on; of what that one leads to, an axis, a lock and what it itself is related to come before all others.
 struct Choice<'a> {
     /// The relations between what is seen.
     edges: BTreeSet<Edge>,
@@ -166,7 +166,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Whether there is room for a node before there is for others that the same one leads to: for what is guarded, and for what
-    /// that one is related to itself.
+    /// that one itself is related to.
     fn comes_first(&self, to: &Node) -> bool {
         let source = self.sources[self.from];
         let mut own = self.edges.iter().filter(|edge| edge.from == *source.0);

@@ -276,7 +276,7 @@ fn nothing_is_told_of_only_where_what_does_not_hold_took_all_of_the_room() {
     assert!(!is_right_of(&[1], 2, &[]), "there was room for the lock");
     assert!(is_right_of(&[1, 7], 1, &[]));
     assert!(!is_right_of(&[7, 1], 1, &[]), "the eighth stands before it");
-    // What is normal comes behind what does not hold and the node is related to itself.
+    // What is normal comes behind what does not hold and what the node itself is related to.
     let timeline = without(&[2, 6, 9]);
     let is_right = |nodes_max: usize, told: &[u8]| {
         let limits = (nodes_max, IMPACT_DEPTH_MAX);
