@@ -126,10 +126,10 @@ mod tests {
             let store = open_store(folder.path()).unwrap();
             fill(&store, 100).await.unwrap();
             let node = start(store).await.unwrap();
-            let mut overrun = Overrun::default();
+            let mut overrun = Overrun::new();
             run(&node, 100, 1, None, &mut overrun).await.unwrap();
             assert!(run(&node, 110, 1, None, &mut overrun).await.is_err());
-            assert_eq!(overrun, Overrun::default());
+            assert_eq!(overrun.over.len(), 0);
             node.shutdown().await;
         });
     }
