@@ -237,7 +237,8 @@ impl Overrun {
         let what = "impact: answers that a limit of time cut";
         report.add(Row::new(what, self.cut as f64, "answers"));
         let ms = |us: u64| us as f64 / 1_000.0;
-        let what = "impact: a limit of time overrun, p99.9 of all answers that came behind it";
+        let what =
+            "impact: a limit of time overrun, p99.9 of all answers that it cut or that came late";
         let row = Row::new(what, ms(self.over.value_at_quantile(0.999)), "ms");
         report.add(row.with_floor(Floor::AtMost(OVERRUN_MS_MAX)));
         let what = "impact: a limit of time overrun, worst of all answers";

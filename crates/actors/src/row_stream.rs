@@ -9,9 +9,9 @@ use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Txn, key_r
 
 /// Rows that are read at once. A value has at most 100 kB.
 const ROWS_AT_ONCE: usize = 256;
-/// The same of short rows, once several times as many were wanted. Such a row has some 13 kB at most, and most have far less:
-/// so many of them are no more bytes than as many as above of the others may be.
-const SHORT_ROWS_AT_ONCE: usize = 1_024;
+/// The same at most where pages grow, and how many bytes of a page grows no further.
+const GROWN_ROWS_AT_ONCE: usize = 1_024;
+const GROWN_BYTES_MAX: usize = 256 << 10;
 
 /// The rows of a range in rising order of their keys, or in falling order. Every row comes from the transaction that is
 /// handed in, so one snapshot gives one consistent sequence.
@@ -21,9 +21,10 @@ pub(crate) struct RowStream {
     buffer: VecDeque<(Bytes, Bytes)>,
     backwards: bool,
     ended: bool,
-    /// Rows that are read at once, and up to how many that grows with each time that all of them were wanted.
+    /// Rows that are read at once.
     at_once: usize,
-    at_once_max: usize,
+    /// Whether that grows each time that all of them were wanted.
+    grows: bool,
 }
 
 impl RowStream {
@@ -35,15 +36,14 @@ impl RowStream {
             backwards: false,
             ended,
             at_once: ROWS_AT_ONCE,
-            at_once_max: ROWS_AT_ONCE,
+            grows: false,
         }
     }
 
-    /// The same of rows that are short, some 13 kB at most and most of them far less, so that more of them are read at once
-    /// where many are wanted.
-    pub(crate) fn of_short_rows(self) -> Self {
+    /// With more rows at once where many are wanted, as long as they are short.
+    pub(crate) fn growing(self) -> Self {
         Self {
-            at_once_max: SHORT_ROWS_AT_ONCE,
+            grows: true,
             ..self
         }
     }
@@ -68,7 +68,9 @@ impl RowStream {
             };
             let rows = txn.range(&self.left, options).await?;
             self.ended = rows.len() < self.at_once;
-            self.at_once = (self.at_once * 2).min(self.at_once_max);
+            if self.grows && bytes_of(&rows) <= GROWN_BYTES_MAX {
+                self.at_once = (self.at_once * 2).min(GROWN_ROWS_AT_ONCE);
+            }
             if let Some((last, _)) = rows.last() {
                 match self.backwards {
                     false => self.left.begin = key_range::successor(last),
@@ -91,4 +93,10 @@ impl RowStream {
         }
         Ok(rows)
     }
+}
+
+fn bytes_of(rows: &[(Bytes, Bytes)]) -> usize {
+    rows.iter()
+        .map(|(key, value)| key.len() + value.len())
+        .sum()
 }

@@ -255,7 +255,7 @@ impl<T: Txn> Look<'_, T> {
             if self.is_over() {
                 return Ok(Looked::Partly(seen));
             }
-            let mut stream = RowStream::new(range).of_short_rows();
+            let mut stream = RowStream::new(range).growing();
             while walk.wants_relations(node)
                 && let Some((key, value)) = stream.next(self.txn).await?
                 && walk.may_read()

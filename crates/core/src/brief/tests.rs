@@ -392,13 +392,14 @@ proptest! {
     #[test]
     fn the_same_state_gives_the_same_bytes_however_it_came_about(
         (chains, shuffled) in any_chains().prop_flat_map(|chains| (Just(chains.clone()), Just(chains).prop_shuffle())),
+        (hints, turned) in any_hints().prop_flat_map(|hints| (Just(hints.clone()), Just(hints).prop_shuffle())),
         at in any_place(),
         affected in 0u8..5,
-        items_max in 1usize..20,
+        items_max in 1usize..40,
     ) {
         let budget = BriefBudget { items_max, ..AMPLE };
-        let one = asked(&chains, at, affected).brief(budget);
-        let other = asked(&shuffled, at, affected).brief(budget);
+        let one = Asked { hints: &hints, ..asked(&chains, at, affected) }.brief(budget);
+        let other = Asked { hints: &turned, ..asked(&shuffled, at, affected) }.brief(budget);
         prop_assert_eq!(bytes_of(&one), bytes_of(&other));
     }
 

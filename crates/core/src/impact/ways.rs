@@ -11,8 +11,8 @@
 use crate::decision::{DecisionName, Edge, Node};
 use crate::limits::IMPACT_NODES_MAX;
 
-/// Ways that are not put in order yet. So many are sorted in a fraction of a millisecond, which is all that is left to do when
-/// the time runs out.
+/// Ways that are not put in order yet. The time of a walk may run out at any of them, and then they are still sorted, and merged
+/// with those before.
 const FRESH_MAX: usize = 2_048;
 
 /// How a node is reached.
@@ -61,7 +61,7 @@ impl Ways {
         (self.settled, further)
     }
 
-    /// Puts at most so many nodes in order.
+    /// Puts all in order, and keeps at most so many nodes.
     fn settle(&mut self, most: usize) {
         let mut fresh = core::mem::take(&mut self.fresh);
         fresh.sort_by(|a, b| a.to().cmp(b.to()));
@@ -201,18 +201,17 @@ mod tests {
         (told, further)
     }
 
+    fn any_told() -> impl Strategy<Value = Vec<(u8, RelationKind, bool, bool, bool)>> {
+        let kinds = proptest::sample::select(RelationKind::BUILT_IN.to_vec());
+        let is_first = proptest::bool::weighted(0.2);
+        let one = (1u8..12, kinds, any::<bool>(), any::<bool>(), is_first);
+        proptest::collection::vec(one, 0..60)
+    }
+
     proptest! {
         #[test]
         fn whenever_ways_are_put_in_order_the_first_relations_to_those_that_come_first_are_kept(
-            told in proptest::collection::vec((
-                1u8..12,
-                proptest::sample::select(RelationKind::BUILT_IN.to_vec()),
-                any::<bool>(),
-                any::<bool>(),
-                proptest::bool::weighted(0.2),
-            ), 0..60),
-            settles in proptest::bits::u64::ANY,
-            room in 0usize..14,
+            told in any_told(), settles in proptest::bits::u64::ANY, room in 0usize..14,
         ) {
             let mut ways = Ways::default();
             prop_assert!(ways.is_empty());
@@ -227,6 +226,24 @@ mod tests {
             let kept = kept.into_iter().map(|way| (way.to().clone(), way.by.clone(), way.name.clone()));
             let kept: Vec<Told> = kept.collect();
             prop_assert_eq!((kept, further), naive(told.into_iter().map(way).collect(), room));
+        }
+
+        #[test]
+        fn those_that_are_forgotten_in_between_are_none_for_which_there_is_room(
+            told in any_told(), settles in proptest::bits::u64::ANY, room in 0usize..14, more in 0usize..3,
+        ) {
+            let mut ways = Ways::default();
+            for (at, one) in told.iter().enumerate() {
+                ways.add(way(*one), room);
+                if (settles >> at) & 1 == 1 {
+                    ways.settle(room + more);
+                    prop_assert!(ways.settled.len() <= room + more);
+                }
+            }
+            let (kept, further) = ways.into_room(room);
+            let (naive, most) = naive(told.into_iter().map(way).collect(), room);
+            prop_assert!(further <= most && (further > 0 || most == 0 || more == 0));
+            prop_assert!(kept.iter().map(|way| way.to()).eq(naive.iter().map(|(node, ..)| node)));
         }
     }
 }

@@ -1,21 +1,25 @@
 //! Briefs: what is loaded, where a budget cuts, and that the same state gives the same bytes.
 
+use std::collections::BTreeSet;
+
 use sillok_core::ErrorCode;
 use sillok_core::brief::{Brief, BriefBudget, BriefItem, Layer};
-use sillok_core::decision::{NewDecision, Phase, Rank, RelationKind};
+use sillok_core::decision::{NewDecision, Phase, Proposal, Rank, RelationKind};
 use sillok_core::limits::BRIEF_COUNTED_MAX;
 use sillok_core::ports::Lost;
+use sillok_core::principal::PrincipalKind;
 use sillok_core::time::Timestamp;
 use sillok_store::keys::Family;
 use sillok_store::{Store, Txn};
 
+use super::kept::kept;
 use super::stage::{
     Stage, affected, at, claims, file, of_domain, relates, restore, says, titles, viewer, withdraw,
 };
 use crate::audit;
 use crate::reads::{BriefQuery, RecallQuery};
 use crate::rebuild::rebuild;
-use crate::tests::harness::{PROJECT, TASK, TestStore, later_node, scope, store};
+use crate::tests::harness::{PROJECT, TASK, TestStore, later_node, principal, scope, store};
 use crate::tests::world::{ORG, OTHER_PROJECT, Pairs, WORKTREE, pairs_of};
 
 fn about(domain: &str) -> BriefQuery {
@@ -413,20 +417,46 @@ async fn the_same_state_gives_the_same_bytes_on_another_node_and_after_a_rebuild
 }
 
 #[tokio::test]
-async fn neither_a_brief_nor_an_impact_nor_a_save_asks_the_index() {
+async fn no_layer_of_a_brief_no_impact_no_proposal_and_no_save_asks_the_index() {
     let (mut stage, index) = Stage::asking().await;
     let root = stage.begin(PROJECT, says(Rank::Axis, "axis")).await;
-    let rests = says(Rank::Normal, "rests on it");
-    let rests = relates(RelationKind::DependsOn, at(PROJECT, root), rests);
-    stage.begin(TASK, rests).await;
+    for rank in Rank::ALL {
+        stage.begin(PROJECT, says(rank, &format!("{rank}"))).await;
+    }
+    let of_ui = of_domain("ui", says(Rank::Axis, "axis of ui"));
+    stage.begin(PROJECT, of_ui).await;
+    let run = stage.keep(PROJECT, "a run", "p99 is 12 ms").await;
+    stage
+        .point_to(PROJECT, "a run", vec![kept(PROJECT, run)])
+        .await;
+    let rests = |title: &str| {
+        relates(
+            RelationKind::DependsOn,
+            at(PROJECT, root),
+            says(Rank::Normal, title),
+        )
+    };
+    let resting = stage.begin(TASK, rests("rests on it")).await;
     let query = || BriefQuery {
         at: vec![at(PROJECT, root)],
-        ..BriefQuery::default()
+        ..about("ui")
     };
     let before = stage.brief(TASK, query()).await;
-    assert_eq!(before.items.len(), 3);
+    let layers: BTreeSet<Layer> = before.items.iter().map(BriefItem::layer).collect();
+    assert_eq!(layers, Layer::ALL.into(), "none is empty");
     let impact = stage.impact(PROJECT, at(PROJECT, root)).await;
     assert_eq!(impact.affected.len(), 1);
+    let (who, proposal) = (
+        principal(PrincipalKind::Human, ORG),
+        Proposal::of(rests("would too")),
+    );
+    let proposed = stage
+        .node
+        .propose(&who, &scope(TASK), None, &proposal)
+        .await;
+    proposed.unwrap();
+    let means = stage.node.meaning(&viewer(TASK), resting, 1).await;
+    means.unwrap();
     assert_eq!(index.asked(), 0);
     // The count counts.
     let question = || RecallQuery::new(scope(TASK), "which axis?");
