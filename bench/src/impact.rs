@@ -39,10 +39,13 @@ use crate::scale::Scale;
 use crate::workload::{Texts, now, scope};
 
 /// Where all decisions lie, and who asks.
-const PROJECT: &str = "org/bench/project/impact";
+const PROJECT: &str = "org/bench-organisation/project/impact-of-a-change-of-a-hub";
 const ASKERS: [(&str, &str); 2] = [
     ("the project", PROJECT),
-    ("a task", "org/bench/project/impact/worktree/main/task/1"),
+    (
+        "a task",
+        "org/bench-organisation/project/impact-of-a-change-of-a-hub/worktree/main/task/1",
+    ),
 ];
 /// Groups of hubs, and the hubs of each.
 const GROUPS: usize = 5;

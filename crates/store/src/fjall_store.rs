@@ -46,7 +46,7 @@ const LOCK_FILE: &str = "LOCK";
 const DATABASE_FOLDER: &str = "fjall";
 const KEYSPACE: &str = "sillok";
 /// Bytes of a value from which on it is stored apart from the tree of keys.
-const SEPARATED_BYTES_MIN: u32 = 256;
+pub(crate) const SEPARATED_BYTES_MIN: u32 = 256;
 /// Bytes of a table of the tree, of which the first level holds four times as many. A memory table whose values are stored
 /// apart leaves a few megabytes of keys: a first level that is much larger is written anew for each few of them, and commits
 /// wait while that goes on, where one thread does both. A store keeps what it was made with.

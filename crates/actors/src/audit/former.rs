@@ -34,15 +34,17 @@ fn claim(fold: &Fold, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
     is_its_own.then(|| decision_claim::encode(&whole))
 }
 
-/// A relation that does not say what its decision is called, with that; none of any other row, and where there is no such
-/// decision.
+/// A relation as it is written now, and with what its decision is called where it does not say that; none of any other row, and
+/// where there is no such decision.
 fn relation(fold: &Fold, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
-    let NamedEdge { edge, name: None } = related::decode(key, value).ok()? else {
-        return None;
-    };
+    let NamedEdge { edge, name } = related::decode(key, value).ok()?;
     let Node::Decision { root, .. } = &edge.from else {
         return None;
     };
-    let name = Some(fold.state.decision(*root)?.name());
+    let name = match name {
+        Some(name) => name,
+        None => fold.state.decision(*root)?.name(),
+    };
+    let name = Some(name);
     Some(related::encode(&NamedEdge { edge, name }))
 }

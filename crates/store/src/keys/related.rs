@@ -10,12 +10,17 @@
 //! and all inside it, reads one range, in which no row of any other scope lies. A row says the rank and the title of its
 //! decision, so that of thousands that point to a node, more than anybody is told of, no head is read.
 //!
-//! Format 1 is the edge alone. Nothing writes it any more; a row in it stays until its decision gets another rank or title.
-//! Must not know which of them a reader may see.
+//! A row is short, so that an engine keeps it beside its key and not apart, and thousands of them are read in one go: the root
+//! of its decision stands in the key alone, a scope that both ends share is said once, and ids are bytes and no texts. That is
+//! format 3. Format 1 is the edge alone and format 2 the edge and the name, both ends as text. Nothing writes these any more; a
+//! row in one of them stays until its decision gets another rank or title. Must not know which rows a reader may see.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use sillok_core::Error as CoreError;
 use sillok_core::decision::{DecisionName, Edge, NamedEdge, Node, RelationKind, RelationName};
-use sillok_core::id::DecisionId;
+use sillok_core::id::{DecisionId, EvidenceId};
 use sillok_core::scope::{Level, Scope};
 
 use super::{Family, codec};
@@ -25,7 +30,9 @@ const FAMILY: Family = Family::Related;
 /// The edge alone.
 const WITHOUT_NAME: u8 = 1;
 /// Behind that, what the decision is called.
-const WHOLE: u8 = 2;
+const NAMED: u8 = 2;
+/// The same without what the key says.
+const SHORT: u8 = 3;
 
 /// A node inside a key: the first 16 bytes of the BLAKE3 hash of its text, so that keys have one
 /// length.
@@ -192,10 +199,16 @@ pub fn parse(key: &[u8]) -> Result<Key, Error> {
 /// # Errors
 /// `Corrupt`.
 pub fn kind(key: &[u8]) -> Result<Option<RelationKind>, Error> {
-    const BEFORE: usize = NodeKey::LEN + ScopePath::LEN + size_of::<DecisionId>();
+    let (_, reader) = root(key)?;
+    Ok(KindKey::parse(reader)?.built_in())
+}
+
+/// The decision that a key says, and what is behind it.
+fn root(key: &[u8]) -> Result<(DecisionId, codec::KeyReader<'_>), Error> {
+    const BEFORE: usize = NodeKey::LEN + ScopePath::LEN;
     let mut reader = codec::KeyReader::new(FAMILY, key)?;
     reader.array::<BEFORE>()?;
-    Ok(KindKey::parse(reader)?.built_in())
+    Ok((DecisionId::from_bytes(reader.array()?), reader))
 }
 
 /// The relations to a node that decisions of `scope` say, and of no other.
@@ -219,9 +232,15 @@ fn range_of(node: &Node, path: &[u8]) -> KeyRange {
 /// The stored form of `value`.
 #[must_use]
 pub fn encode(value: &NamedEdge) -> Vec<u8> {
-    match &value.name {
-        Some(name) => codec::encode(WHOLE, &(&value.edge, name)),
-        None => codec::encode(WITHOUT_NAME, &value.edge),
+    let NamedEdge { edge, name } = value;
+    match (&edge.from, name) {
+        (Node::Decision { scope, .. }, Some(name)) => {
+            let to = To::of(&edge.to, scope);
+            codec::encode(SHORT, &(scope, edge.kind, to, name))
+        }
+        // Of one that begins at no decision, no key says where it begins.
+        (_, Some(name)) => codec::encode(NAMED, &(edge, name)),
+        (_, None) => codec::encode(WITHOUT_NAME, edge),
     }
 }
 
@@ -233,8 +252,30 @@ pub fn decode(key: &[u8], value: &[u8]) -> Result<NamedEdge, Error> {
     Decoder::default().decode(key, value)
 }
 
-/// An edge as it is stored, its nodes as text.
-type Stored<'a> = (&'a str, RelationKind, &'a str);
+/// What a relation leads to, as a short row says it. No scope is that of the decision which has the relation.
+#[derive(Serialize, Deserialize)]
+enum To<'a> {
+    Decision(#[serde(borrow)] Option<&'a str>, DecisionId),
+    Evidence(#[serde(borrow)] Option<&'a str>, EvidenceId),
+    /// A file or a symbol, as text.
+    Place(#[serde(borrow)] Cow<'a, str>),
+}
+
+impl<'a> To<'a> {
+    fn of(to: &'a Node, from: &Scope) -> Self {
+        let elsewhere = |scope: &'a Scope| (scope != from).then_some(scope.as_str());
+        match to {
+            Node::Decision { scope, root } => Self::Decision(elsewhere(scope), *root),
+            Node::Evidence { scope, id } => Self::Evidence(elsewhere(scope), *id),
+            Node::File { .. } | Node::Symbol { .. } => Self::Place(Cow::Owned(to.to_string())),
+        }
+    }
+}
+
+/// A short row.
+type Short<'a> = (&'a str, RelationKind, To<'a>, DecisionName);
+/// An edge of a former row, its nodes as text.
+type Former<'a> = (&'a str, RelationKind, &'a str);
 
 /// Reads rows one after the other. What one has in common with the row before it, the node that they lie under and the scope of
 /// their decisions, is not made anew.
@@ -242,7 +283,9 @@ type Stored<'a> = (&'a str, RelationKind, &'a str);
 pub struct Decoder {
     /// The scope that the last edge came from.
     scope: Option<Scope>,
-    /// What the last edge led to, as it is written.
+    /// The last scope that an edge led to from another one.
+    elsewhere: Option<Scope>,
+    /// What the last edge led to that was told as text, as it is written.
     to: Option<(String, Node)>,
 }
 
@@ -252,25 +295,62 @@ impl Decoder {
     /// # Errors
     /// `Corrupt`.
     pub fn decode(&mut self, key: &[u8], value: &[u8]) -> Result<NamedEdge, Error> {
-        let ((from, kind, to), name): (Stored<'_>, Option<DecisionName>) =
-            match codec::open_any(FAMILY, WITHOUT_NAME..=WHOLE, key, value)? {
-                (WITHOUT_NAME, fields) => (codec::decode_fields(FAMILY, key, fields)?, None),
-                (_, fields) => {
-                    let (edge, name) = codec::decode_fields(FAMILY, key, fields)?;
-                    (edge, Some(name))
-                }
-            };
-        let is_none = |error: CoreError| {
+        let formats = WITHOUT_NAME..=SHORT;
+        let (edge, name) = match codec::open_any(FAMILY, formats, key, value)? {
+            (WITHOUT_NAME, fields) => {
+                let edge: Former<'_> = codec::decode_fields(FAMILY, key, fields)?;
+                (self.former(edge), None)
+            }
+            (NAMED, fields) => {
+                let (edge, name): (Former<'_>, DecisionName) =
+                    codec::decode_fields(FAMILY, key, fields)?;
+                (self.former(edge), Some(name))
+            }
+            (_, fields) => {
+                let (scope, kind, to, name): Short<'_> = codec::decode_fields(FAMILY, key, fields)?;
+                let (root, _) = root(key)?;
+                (self.short(scope, root, kind, to), Some(name))
+            }
+        };
+        let edge = edge.map_err(|error: CoreError| {
             let reason = format!("the value does not decode: {error}");
             codec::corrupt(FAMILY, key, reason)
-        };
-        let from = Node::read(from, self.scope.as_ref()).map_err(is_none)?;
-        if self.scope.as_ref() != from.scope() {
-            self.scope = from.scope().cloned();
-        }
-        let to = self.to(to).map_err(is_none)?;
-        let edge = Edge { from, kind, to };
+        })?;
         Ok(NamedEdge { edge, name })
+    }
+
+    fn short(
+        &mut self,
+        scope: &str,
+        root: DecisionId,
+        kind: RelationKind,
+        to: To<'_>,
+    ) -> Result<Edge, CoreError> {
+        let scope = known(&mut self.scope, scope)?;
+        let mut at = |elsewhere: Option<&str>| match elsewhere {
+            Some(path) => known(&mut self.elsewhere, path),
+            None => Ok(scope.clone()),
+        };
+        let to = match to {
+            To::Decision(elsewhere, root) => Node::Decision {
+                scope: at(elsewhere)?,
+                root,
+            },
+            To::Evidence(elsewhere, id) => Node::Evidence {
+                scope: at(elsewhere)?,
+                id,
+            },
+            To::Place(text) => self.to(&text)?,
+        };
+        let from = Node::Decision { scope, root };
+        Ok(Edge { from, kind, to })
+    }
+
+    fn former(&mut self, (from, kind, to): Former<'_>) -> Result<Edge, CoreError> {
+        let from = Node::read(from, self.scope.as_ref())?;
+        self.scope = from.scope().cloned();
+        let to = self.to(to)?;
+        Ok(Edge { from, kind, to })
     }
 
     fn to(&mut self, text: &str) -> Result<Node, CoreError> {
@@ -282,5 +362,13 @@ impl Decoder {
         let node = Node::read(text, self.scope.as_ref())?;
         self.to = Some((text.to_owned(), node.clone()));
         Ok(node)
+    }
+}
+
+/// The scope of that path: the one that is known, where it is that one.
+fn known(last: &mut Option<Scope>, path: &str) -> Result<Scope, CoreError> {
+    match last {
+        Some(known) if known.as_str() == path => Ok(known.clone()),
+        _ => Ok(last.insert(Scope::parse(path)?).clone()),
     }
 }

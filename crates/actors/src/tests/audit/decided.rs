@@ -2,7 +2,7 @@
 
 use sillok_core::chain::{Origin, Tip, seal};
 use sillok_core::command::{Answer, AnswerBody, CommandRecord};
-use sillok_core::decision::{Act, Domain, Node, Rank, RelationKind};
+use sillok_core::decision::{Act, Domain, NamedEdge, Node, Rank, RelationKind};
 use sillok_core::event::Body;
 use sillok_core::id::{DecisionId, Seq};
 use sillok_core::invariants::Invariant;
@@ -10,6 +10,7 @@ use sillok_store::keys::decision_claim::{self, ClaimKey, Declared};
 use sillok_store::keys::decision_listed::DomainKey;
 use sillok_store::keys::related::{KindKey, NodeKey, ScopePath};
 use sillok_store::keys::{self, Family, decision_listed, related};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::{WORLD, audit_of, changed, difference_of, events_of, keys_of};
 use crate::rows::Place;
@@ -139,6 +140,40 @@ fn a_relation_in_the_former_format_is_what_its_event_leads_to_and_with_another_n
             assert_eq!(found.family, Family::Related.as_str());
             assert_eq!(found.key, Some(hex::encode(key)));
         }
+    }
+}
+
+/// A row of format 2, of which both ends were texts, as it was written.
+fn of_format_2(named: &NamedEdge) -> Vec<u8> {
+    let NamedEdge { edge, name } = named;
+    let mut row = vec![2];
+    row.extend(postcard::to_allocvec(&(edge, name.as_ref().unwrap())).unwrap());
+    let checksum = xxh3_64(&row).to_be_bytes();
+    row.extend_from_slice(&checksum[..4]);
+    row
+}
+
+#[test]
+fn a_relation_in_the_second_format_is_what_its_event_leads_to_and_with_another_name_it_is_not() {
+    let relations = keys_of(Family::Related);
+    let said = |key: &Vec<u8>| related::decode(key, &WORLD[key]).unwrap();
+    let all = changed(|pairs| {
+        for key in &relations {
+            let former = of_format_2(&said(key));
+            assert_eq!(related::decode(key, &former).unwrap(), said(key));
+            assert_ne!(pairs.insert(key.clone(), former.clone()), Some(former));
+        }
+    });
+    let report = audit_of(&all);
+    assert!(report.is_ok(), "{report:?}");
+    assert_eq!(report.rows, audit_of(&WORLD).rows);
+    for key in &relations {
+        let mut renamed = said(key);
+        renamed.name.as_mut().unwrap().title.push('!');
+        let wrong = of_format_2(&renamed);
+        let found = difference_of(&changed(|pairs| drop(pairs.insert(key.clone(), wrong))));
+        assert_eq!(found.family, Family::Related.as_str());
+        assert_eq!(found.key, Some(hex::encode(key)));
     }
 }
 

@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 use sillok_core::decision::{
-    DecisionHead, Domain, NamedEdge, NewDecision, Node, Rank, RelationKind,
+    DecisionHead, DecisionName, Domain, Edge, NamedEdge, NewDecision, Node, Rank, RelationKind,
 };
 use sillok_core::id::{DecisionId, Seq};
 use sillok_core::scope::{Level, Scope};
 
+use crate::fjall_store::SEPARATED_BYTES_MIN;
 use crate::keys::decision_listed::DomainKey;
 use crate::keys::samples::{Parts, decisions, golden, parts};
 use crate::keys::{self, Family, related};
@@ -74,10 +75,10 @@ proptest! {
     }
 
     #[test]
-    fn a_relation_that_says_what_its_decision_is_called_is_of_format_2(p in parts()) {
+    fn a_relation_that_says_what_its_decision_is_called_is_of_format_3(p in parts()) {
         let (key, named) = (related::key(&p.related()), p.named_edge());
         let value = related::encode(&named);
-        prop_assert_eq!(value[0], 2);
+        prop_assert_eq!(value[0], 3);
         prop_assert_eq!(related::decode(&key, &value).unwrap(), named);
         let silent = NamedEdge::from(p.edge());
         prop_assert_eq!(related::encode(&silent)[0], 1);
@@ -96,12 +97,16 @@ proptest! {
             }
             named.edge.to = if what < 2 { last.edge.to } else { to.edge().to };
             named.name = named.name.filter(|_| p.flag);
+            let key = related::key(&related::Key::of(&named.edge).unwrap());
             let value = related::encode(&named);
-            prop_assert_eq!(decoder.decode(&[], &value).unwrap(), named.clone());
+            prop_assert_eq!(decoder.decode(&key, &value).unwrap(), named.clone());
             // What is damaged leaves nothing behind that a later row would say, however far it was read.
             let from = to.edge().from.to_string();
             let damaged = keys::codec::encode(1, &(from.as_str(), named.edge.kind, "nothing"));
-            prop_assert!(decoder.decode(&[], &damaged).is_err());
+            prop_assert!(decoder.decode(&key, &damaged).is_err());
+            let scope = to.scope();
+            let damaged = keys::codec::encode(3, &(&scope, named.edge.kind, (2u8, "nothing"), p.decision_head().name()));
+            prop_assert!(decoder.decode(&key, &damaged).is_err());
             last = named;
         }
     }
@@ -211,10 +216,45 @@ fn the_largest_version_and_its_event_fit_one_value_each() {
 }
 
 #[test]
-fn the_second_form_of_relations_never_changes() {
+fn the_second_form_of_relations_is_read_and_the_third_never_changes() {
     let p = golden();
+    let (key, value) = super::golden_row("related_2.txt");
+    assert_eq!((&key, value[0]), (&related::key(&p.related()), 2));
+    assert_eq!(related::decode(&key, &value).unwrap(), p.named_edge());
     let value = related::encode(&p.named_edge());
-    super::compare_golden("related_2.txt", &related::key(&p.related()), &value);
+    super::compare_golden("related_3.txt", &key, &value);
+}
+
+#[test]
+fn a_relation_with_a_title_of_a_line_is_kept_beside_its_key_also_where_scopes_have_long_names() {
+    let scope =
+        |name: &str| Scope::parse(&format!("org/{}/project/{name}", "o".repeat(48))).unwrap();
+    let decision = |scope: Scope, id: u8| Node::Decision {
+        scope,
+        root: DecisionId::from_bytes([id; 16]),
+    };
+    let here = scope(&"p".repeat(48));
+    for to in [
+        decision(here.clone(), 2),
+        decision(Scope::parse("org/o").unwrap(), 2),
+        Node::symbol("a::b", Some("crates/store/src/keys.rs")).unwrap(),
+    ] {
+        let edge = Edge {
+            from: decision(here.clone(), 1),
+            kind: RelationKind::DependsOn,
+            to,
+        };
+        let name = Some(DecisionName {
+            rank: Rank::Normal,
+            title: "t".repeat(90),
+        });
+        let value = related::encode(&NamedEdge { edge, name });
+        assert!(
+            value.len() < SEPARATED_BYTES_MIN as usize,
+            "{}",
+            value.len()
+        );
+    }
 }
 
 #[test]
