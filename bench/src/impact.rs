@@ -38,7 +38,7 @@ use crate::runs::{RUNS, together, worst_ms};
 use crate::scale::Scale;
 use crate::workload::{Texts, now, scope};
 
-/// Where all decisions lie, and who asks.
+/// Where all decisions lie, and who asks. Names are as long as people give them: rows say them.
 const PROJECT: &str = "org/bench-organisation/project/impact-of-a-change-of-a-hub";
 const ASKERS: [(&str, &str); 2] = [
     ("the project", PROJECT),

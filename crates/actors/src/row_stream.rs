@@ -9,7 +9,7 @@ use sillok_store::{Error as StoreError, KeyRange, RangeOptions, Read, Txn, key_r
 
 /// Rows that are read at once. A value has at most 100 kB.
 const ROWS_AT_ONCE: usize = 256;
-/// The same at most where pages grow, and how many bytes of a page grows no further.
+/// The same at most where pages grow, and the bytes beyond which a page is followed by a small one.
 const GROWN_ROWS_AT_ONCE: usize = 1_024;
 const GROWN_BYTES_MAX: usize = 256 << 10;
 
@@ -68,9 +68,11 @@ impl RowStream {
             };
             let rows = txn.range(&self.left, options).await?;
             self.ended = rows.len() < self.at_once;
-            if self.grows && bytes_of(&rows) <= GROWN_BYTES_MAX {
-                self.at_once = (self.at_once * 2).min(GROWN_ROWS_AT_ONCE);
-            }
+            self.at_once = if self.grows && bytes_of(&rows) <= GROWN_BYTES_MAX {
+                (self.at_once * 2).min(GROWN_ROWS_AT_ONCE)
+            } else {
+                ROWS_AT_ONCE
+            };
             if let Some((last, _)) = rows.last() {
                 match self.backwards {
                     false => self.left.begin = key_range::successor(last),
@@ -99,4 +101,50 @@ fn bytes_of(rows: &[(Bytes, Bytes)]) -> usize {
     rows.iter()
         .map(|(key, value)| key.len() + value.len())
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use sillok_store::{MemoryConfig, MemoryStore, Store as _};
+
+    use super::*;
+
+    /// Rows of which those in the middle are long.
+    const ROWS: usize = 9_000;
+    const LONG: core::ops::Range<usize> = 4_000..5_000;
+
+    #[tokio::test]
+    async fn pages_grow_while_rows_are_short_and_hold_the_same_rows() {
+        let store = MemoryStore::new(MemoryConfig::default());
+        for first in (0..ROWS).step_by(1_000) {
+            let mut txn = store.begin().await.unwrap();
+            for number in first..first + 1_000 {
+                let bytes = if LONG.contains(&number) { 4_000 } else { 100 };
+                txn.set(format!("a{number:05}").into_bytes(), vec![7; bytes]);
+            }
+            txn.commit().await.unwrap();
+        }
+        let mut txn = store.begin().await.unwrap();
+        let range = || KeyRange::prefix(b"a");
+        let all = RowStream::new(range()).collect(&mut txn).await.unwrap();
+        assert_eq!(all.len(), ROWS);
+        let mut rows = RowStream::new(range()).growing();
+        let (mut found, mut pages) = (Vec::new(), Vec::new());
+        while let Some(row) = rows.next(&mut txn).await.unwrap() {
+            if found.len() == pages.iter().sum::<usize>() {
+                pages.push(1 + rows.buffer.len());
+            }
+            found.push(row);
+        }
+        assert_eq!(found, all);
+        assert_eq!(pages[..3], [256, 512, 1_024]);
+        assert!(pages.iter().all(|rows| *rows <= GROWN_ROWS_AT_ONCE));
+        // One page is begun before it is known that its rows are long; those behind it are small again.
+        let first_long = pages.iter().scan(0, |end, rows| {
+            *end += rows;
+            Some(*end)
+        });
+        let first_long = first_long.take_while(|end| *end <= LONG.start).count();
+        assert_eq!(pages[first_long + 1], ROWS_AT_ONCE);
+    }
 }

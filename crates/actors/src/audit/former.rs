@@ -34,10 +34,17 @@ fn claim(fold: &Fold, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
     is_its_own.then(|| decision_claim::encode(&whole))
 }
 
-/// A relation as it is written now, and with what its decision is called where it does not say that; none of any other row, and
-/// where there is no such decision.
+/// A relation of a former format as it is written now, with what its decision is called where it does not say that; none of any
+/// other row, of one that lies where it does not belong, and where there is no such decision.
 fn relation(fold: &Fold, key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
+    if !related::is_former(value) {
+        return None;
+    }
     let NamedEdge { edge, name } = related::decode(key, value).ok()?;
+    // Former rows say of which decision they are, and later ones leave that to their key.
+    if related::Key::of(&edge) != related::parse(key).ok() {
+        return None;
+    }
     let Node::Decision { root, .. } = &edge.from else {
         return None;
     };

@@ -4,7 +4,7 @@
 //! [`decide`](crate::decide)'s.
 
 use super::{Command, Replacement};
-use crate::limits::{DECISION_TEXTS_BYTES_MAX, RELATIONS_MAX, SHORT_TEXT_BYTES_MAX};
+use crate::limits::DECISION_TEXTS_BYTES_MAX;
 use crate::promotion::NewEntry;
 
 impl Command {
@@ -44,13 +44,10 @@ impl Command {
                     save.text.text_bytes() + again + save.reason.len()
                 }
                 Self::DeactivateDecision { reason, .. } => reason.len(),
-                // Its event has the text of the version that it names, and each relation of that has a row with the title.
-                // It counts as much as these may be, which is more than `BATCH_BYTES_MAX`: a batch takes one command of any
-                // size, so that it is not refused, and commits alone.
-                Self::RestoreDecision { reason, .. } => {
-                    let again = SHORT_TEXT_BYTES_MAX * RELATIONS_MAX;
-                    DECISION_TEXTS_BYTES_MAX + again + reason.len()
-                }
+                // Its event has the text of the version that it names, which may be so long. The title in the row of each of its
+                // relations is not counted, 256 KiB at most: no two of them would ever be of one batch, and the few that are
+                // write far less than a transaction holds.
+                Self::RestoreDecision { reason, .. } => DECISION_TEXTS_BYTES_MAX + reason.len(),
                 Self::SaveEvidence(new) => new.text_bytes(),
                 Self::AddAnchors { anchors } => anchors
                     .iter()

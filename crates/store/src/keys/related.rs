@@ -11,17 +11,17 @@
 //! decision, so that of thousands that point to a node, more than anybody is told of, no head is read.
 //!
 //! A row is short, so that an engine keeps it beside its key and not apart, and thousands of them are read in one go: the root
-//! of its decision stands in the key alone, a scope that both ends share is said once, and ids are bytes and no texts. That is
-//! format 3. Format 1 is the edge alone and format 2 the edge and the name, both ends as text. Nothing writes these any more; a
+//! of its decision stands in the key alone, of a scope around that of the decision its level is told, and ids are bytes and no
+//! texts. That is format 3. Format 1 is the edge alone and format 2 the edge and the name, both ends as text. Nothing writes these any more; a
 //! row in one of them stays until its decision gets another rank or title. Must not know which rows a reader may see.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use sillok_core::Error as CoreError;
 use sillok_core::decision::{DecisionName, Edge, NamedEdge, Node, RelationKind, RelationName};
 use sillok_core::id::{DecisionId, EvidenceId};
 use sillok_core::scope::{Level, Scope};
+use sillok_core::{Error as CoreError, ErrorCode};
 
 use super::{Family, codec};
 use crate::{Error, KeyRange};
@@ -229,19 +229,25 @@ fn range_of(node: &Node, path: &[u8]) -> KeyRange {
     KeyRange::prefix(&codec::build(FAMILY, &[NodeKey::of(node).as_bytes(), path]))
 }
 
-/// The stored form of `value`.
+/// The stored form of `value`: format 3, and where it has no name, format 1.
+///
+/// # Panics
+/// When the edge has a name and begins at nothing that a scope holds: there is no key for it.
 #[must_use]
 pub fn encode(value: &NamedEdge) -> Vec<u8> {
     let NamedEdge { edge, name } = value;
-    match (&edge.from, name) {
-        (Node::Decision { scope, .. }, Some(name)) => {
-            let to = To::of(&edge.to, scope);
-            codec::encode(SHORT, &(scope, edge.kind, to, name))
-        }
-        // Of one that begins at no decision, no key says where it begins.
-        (_, Some(name)) => codec::encode(NAMED, &(edge, name)),
-        (_, None) => codec::encode(WITHOUT_NAME, edge),
-    }
+    let Some(name) = name else {
+        return codec::encode(WITHOUT_NAME, edge);
+    };
+    let scope = edge.from.scope();
+    let scope = scope.expect("a relation that is stored begins at a decision");
+    codec::encode(SHORT, &(scope, edge.kind, To::of(&edge.to, scope), name))
+}
+
+/// Whether a row is of a format that is read and that [`encode`] gives no row with a name.
+#[must_use]
+pub fn is_former(value: &[u8]) -> bool {
+    value.first() != Some(&SHORT)
 }
 
 /// The value stored under `key`.
@@ -252,23 +258,54 @@ pub fn decode(key: &[u8], value: &[u8]) -> Result<NamedEdge, Error> {
     Decoder::default().decode(key, value)
 }
 
-/// What a relation leads to, as a short row says it. No scope is that of the decision which has the relation.
+/// What a relation leads to, as a short row says it.
 #[derive(Serialize, Deserialize)]
 enum To<'a> {
-    Decision(#[serde(borrow)] Option<&'a str>, DecisionId),
-    Evidence(#[serde(borrow)] Option<&'a str>, EvidenceId),
+    Decision(#[serde(borrow)] At<'a>, DecisionId),
+    Evidence(#[serde(borrow)] At<'a>, EvidenceId),
     /// A file or a symbol, as text.
     Place(#[serde(borrow)] Cow<'a, str>),
 }
 
+/// A scope, by that of the decision which has the relation.
+#[derive(Serialize, Deserialize)]
+enum At<'a> {
+    /// That one or one around it, by how many names its path has.
+    Around(u8),
+    Elsewhere(&'a str),
+}
+
 impl<'a> To<'a> {
     fn of(to: &'a Node, from: &Scope) -> Self {
-        let elsewhere = |scope: &'a Scope| (scope != from).then_some(scope.as_str());
         match to {
-            Node::Decision { scope, root } => Self::Decision(elsewhere(scope), *root),
-            Node::Evidence { scope, id } => Self::Evidence(elsewhere(scope), *id),
+            Node::Decision { scope, root } => Self::Decision(At::of(scope, from), *root),
+            Node::Evidence { scope, id } => Self::Evidence(At::of(scope, from), *id),
             Node::File { .. } | Node::Symbol { .. } => Self::Place(Cow::Owned(to.to_string())),
         }
+    }
+}
+
+impl<'a> At<'a> {
+    fn of(scope: &'a Scope, from: &Scope) -> Self {
+        if !scope.contains(from) {
+            return Self::Elsewhere(scope.as_str());
+        }
+        let names = scope.as_str().split('/').count() / 2;
+        Self::Around(u8::try_from(names).expect("a scope has four names at most"))
+    }
+
+    /// The path, where the decision is of `from`; none where that one has not so many names.
+    fn path(&self, from: &'a str) -> Option<&'a str> {
+        let names = match self {
+            Self::Elsewhere(path) => return Some(*path),
+            Self::Around(names) => usize::from(*names),
+        };
+        let ends = from.match_indices('/').map(|(at, _)| at);
+        let mut ends = ends.chain([from.len()]).skip(1).step_by(2);
+        names
+            .checked_sub(1)
+            .and_then(|skipped| ends.nth(skipped))
+            .map(|end| &from[..end])
     }
 }
 
@@ -283,8 +320,8 @@ type Former<'a> = (&'a str, RelationKind, &'a str);
 pub struct Decoder {
     /// The scope that the last edge came from.
     scope: Option<Scope>,
-    /// The last scope that an edge led to from another one.
-    elsewhere: Option<Scope>,
+    /// The last scope that an edge led to and did not come from.
+    other: Option<Scope>,
     /// What the last edge led to that was told as text, as it is written.
     to: Option<(String, Node)>,
 }
@@ -321,29 +358,41 @@ impl Decoder {
 
     fn short(
         &mut self,
-        scope: &str,
+        path: &str,
         root: DecisionId,
         kind: RelationKind,
         to: To<'_>,
     ) -> Result<Edge, CoreError> {
-        let scope = known(&mut self.scope, scope)?;
-        let mut at = |elsewhere: Option<&str>| match elsewhere {
-            Some(path) => known(&mut self.elsewhere, path),
-            None => Ok(scope.clone()),
-        };
+        let from = known(&mut self.scope, path)?;
         let to = match to {
-            To::Decision(elsewhere, root) => Node::Decision {
-                scope: at(elsewhere)?,
+            To::Decision(at, root) => Node::Decision {
+                scope: self.scope_of(&at, &from, path)?,
                 root,
             },
-            To::Evidence(elsewhere, id) => Node::Evidence {
-                scope: at(elsewhere)?,
+            To::Evidence(at, id) => Node::Evidence {
+                scope: self.scope_of(&at, &from, path)?,
                 id,
             },
             To::Place(text) => self.to(&text)?,
         };
-        let from = Node::Decision { scope, root };
+        let from = Node::Decision { scope: from, root };
         Ok(Edge { from, kind, to })
+    }
+
+    fn scope_of<'a>(
+        &mut self,
+        at: &At<'a>,
+        from: &Scope,
+        path: &'a str,
+    ) -> Result<Scope, CoreError> {
+        match at.path(path) {
+            Some(same) if same == path => Ok(from.clone()),
+            Some(other) => known(&mut self.other, other),
+            None => Err(CoreError::new(
+                ErrorCode::InvalidScope,
+                format!("no scope of that level lies around {path}"),
+            )),
+        }
     }
 
     fn former(&mut self, (from, kind, to): Former<'_>) -> Result<Edge, CoreError> {

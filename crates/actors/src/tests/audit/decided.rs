@@ -12,7 +12,7 @@ use sillok_store::keys::related::{KindKey, NodeKey, ScopePath};
 use sillok_store::keys::{self, Family, decision_listed, related};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{WORLD, audit_of, changed, difference_of, events_of, keys_of};
+use super::{WORLD, audit_of, changed, difference_of, events_of, keys_of, rebuilt};
 use crate::rows::Place;
 use crate::tests::harness::{PROJECT, scope};
 use crate::tests::world::Pairs;
@@ -174,6 +174,27 @@ fn a_relation_in_the_second_format_is_what_its_event_leads_to_and_with_another_n
         let found = difference_of(&changed(|pairs| drop(pairs.insert(key.clone(), wrong))));
         assert_eq!(found.family, Family::Related.as_str());
         assert_eq!(found.key, Some(hex::encode(key)));
+    }
+}
+
+#[test]
+fn a_relation_of_a_former_format_that_says_another_decision_than_its_key_is_found_and_rebuilt() {
+    for key in keys_of(Family::Related) {
+        let mut of_another = related::decode(&key, &WORLD[&key]).unwrap();
+        let scope = of_another.edge.from.scope().unwrap().clone();
+        of_another.edge.from = Node::Decision {
+            scope,
+            root: DecisionId::from_bytes([7; 16]),
+        };
+        let silent = NamedEdge::from(of_another.edge.clone());
+        for wrong in [related::encode(&silent), of_format_2(&of_another)] {
+            let all = changed(|pairs| drop(pairs.insert(key.clone(), wrong)));
+            let found = difference_of(&all);
+            assert_eq!(found.family, Family::Related.as_str());
+            assert_eq!(found.key, Some(hex::encode(&key)));
+            let (after, _) = rebuilt(&all).unwrap();
+            assert!(after == *WORLD);
+        }
     }
 }
 

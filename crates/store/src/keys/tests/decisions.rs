@@ -4,14 +4,17 @@ use proptest::prelude::*;
 use sillok_core::decision::{
     DecisionHead, DecisionName, Domain, Edge, NamedEdge, NewDecision, Node, Rank, RelationKind,
 };
-use sillok_core::id::{DecisionId, Seq};
+use sillok_core::id::{DecisionId, EvidenceId, Seq};
 use sillok_core::scope::{Level, Scope};
 
 use crate::fjall_store::SEPARATED_BYTES_MIN;
 use crate::keys::decision_listed::DomainKey;
+use crate::keys::samples::stored::Sample;
 use crate::keys::samples::{Parts, decisions, golden, parts};
 use crate::keys::{self, Family, related};
 use crate::limits::VALUE_BYTES_MAX;
+
+use super::stored::{assert_same_names, golden_rows};
 
 proptest! {
     #[test]
@@ -216,45 +219,119 @@ fn the_largest_version_and_its_event_fit_one_value_each() {
 }
 
 #[test]
-fn the_second_form_of_relations_is_read_and_the_third_never_changes() {
+fn the_second_form_of_relations_is_read() {
     let p = golden();
     let (key, value) = super::golden_row("related_2.txt");
     assert_eq!((&key, value[0]), (&related::key(&p.related()), 2));
     assert_eq!(related::decode(&key, &value).unwrap(), p.named_edge());
-    let value = related::encode(&p.named_edge());
-    super::compare_golden("related_3.txt", &key, &value);
+    assert!(related::is_former(&value) && !related::is_former(&related::encode(&p.named_edge())));
+}
+
+fn decision(scope: &str, id: u8) -> Node {
+    Node::Decision {
+        scope: Scope::parse(scope).unwrap(),
+        root: DecisionId::from_bytes([id; 16]),
+    }
+}
+
+/// A relation of a decision of some scope, whose title is a line.
+fn led_to(scope: &str, to: Node) -> NamedEdge {
+    let edge = Edge {
+        from: decision(scope, 1),
+        kind: RelationKind::DependsOn,
+        to,
+    };
+    let (rank, title) = (Rank::Lock, "t".repeat(90));
+    let name = Some(DecisionName { rank, title });
+    NamedEdge { edge, name }
 }
 
 #[test]
-fn a_relation_with_a_title_of_a_line_is_kept_beside_its_key_also_where_scopes_have_long_names() {
-    let scope =
-        |name: &str| Scope::parse(&format!("org/{}/project/{name}", "o".repeat(48))).unwrap();
-    let decision = |scope: Scope, id: u8| Node::Decision {
-        scope,
-        root: DecisionId::from_bytes([id; 16]),
+fn the_third_form_of_relations_never_changes_whatever_they_lead_to() {
+    const TASK: &str = "org/a/project/b/worktree/c/task/d";
+    let evidence = |scope: &str| Node::Evidence {
+        scope: Scope::parse(scope).unwrap(),
+        id: EvidenceId::from_bytes([3; 16]),
     };
-    let here = scope(&"p".repeat(48));
-    for to in [
-        decision(here.clone(), 2),
-        decision(Scope::parse("org/o").unwrap(), 2),
-        Node::symbol("a::b", Some("crates/store/src/keys.rs")).unwrap(),
-    ] {
-        let edge = Edge {
-            from: decision(here.clone(), 1),
-            kind: RelationKind::DependsOn,
-            to,
-        };
-        let name = Some(DecisionName {
-            rank: Rank::Normal,
-            title: "t".repeat(90),
-        });
-        let value = related::encode(&NamedEdge { edge, name });
-        assert!(
-            value.len() < SEPARATED_BYTES_MIN as usize,
-            "{}",
-            value.len()
-        );
+    let mut declared = led_to(TASK, decision("org/a", 2));
+    declared.edge.kind = golden().declared_edge().kind;
+    let rows = [
+        ("decision_here", led_to(TASK, decision(TASK, 2))),
+        (
+            "decision_around",
+            led_to(TASK, decision("org/a/project/b", 2)),
+        ),
+        ("decision_elsewhere", led_to(TASK, decision("org/ab", 2))),
+        ("decision_inside", led_to("org/a", decision(TASK, 2))),
+        ("evidence_here", led_to(TASK, evidence(TASK))),
+        ("evidence_around", led_to(TASK, evidence("org/a"))),
+        ("evidence_elsewhere", led_to(TASK, evidence("org/z"))),
+        ("file", led_to(TASK, Node::file("src/a.rs").unwrap())),
+        (
+            "symbol",
+            led_to(TASK, Node::symbol("a::b", Some("src/a.rs")).unwrap()),
+        ),
+        ("declared", declared),
+    ];
+    let rows = rows.map(|(name, value)| Sample {
+        name: name.to_owned(),
+        value,
+    });
+    let stored = rows.each_ref().map(|row| Sample {
+        name: row.name.clone(),
+        value: related::encode(&row.value),
+    });
+    let known = golden_rows("related_3.txt", &stored);
+    assert_same_names(&known, &rows);
+    for Sample { name, value } in &rows {
+        let key = related::key(&related::Key::of(&value.edge).unwrap());
+        let read = related::decode(&key, &known[name]).unwrap();
+        assert_eq!(read, *value, "{name}");
     }
+}
+
+#[test]
+fn a_relation_whose_title_is_a_line_is_kept_beside_its_key_also_where_names_of_scopes_are_long() {
+    let name = |letter: &str| letter.repeat(48);
+    let project = format!("org/{}/project/{}", name("o"), name("p"));
+    let task = format!("{project}/worktree/main/task/1");
+    for (from, to) in [
+        (&project, decision(&project, 2)),
+        (&task, decision(&project, 2)),
+        (&task, decision(&format!("org/{}", name("o")), 2)),
+        (
+            &project,
+            Node::file("crates/store/src/keys/related.rs").unwrap(),
+        ),
+    ] {
+        let bytes = related::encode(&led_to(from, to.clone())).len();
+        assert!(bytes < SEPARATED_BYTES_MIN as usize, "{to}: {bytes}");
+    }
+}
+
+#[test]
+fn a_short_row_whose_scopes_are_none_is_corrupt() {
+    let key = related::key(&golden().related());
+    let (kind, name) = (RelationKind::DependsOn, golden().decision_head().name());
+    let to = |at: (u8, u8)| (0u8, at, DecisionId::from_bytes([2; 16]));
+    for (from, at) in [
+        ("org", (0, 1)),
+        ("org/a", (0, 0)),
+        ("org/a", (0, 2)),
+        ("org/a", (0, 255)),
+    ] {
+        let value = keys::codec::encode(3, &(from, kind, to(at), &name));
+        super::assert_corrupt(Family::Related, &key, related::decode(&key, &value));
+    }
+    let value = keys::codec::encode(3, &("org/a", kind, to((0, 1)), &name));
+    let read = related::decode(&key, &value).unwrap();
+    assert_eq!(read.edge.to, decision("org/a", 2));
+    // The decision that a row belongs to stands in its key alone.
+    super::assert_corrupt(
+        Family::Related,
+        &key[..40],
+        related::decode(&key[..40], &value),
+    );
 }
 
 #[test]

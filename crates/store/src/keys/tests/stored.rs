@@ -15,7 +15,7 @@ use crate::keys::{self, ScopeKey};
 
 /// Compares rows with those of a golden file, and gives the latter. With `SILLOK_GOLDEN=write` in the environment, adds
 /// lines that are missing, and still never changes one that is there.
-fn golden_rows(file: &str, rows: &[Sample<Vec<u8>>]) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn golden_rows(file: &str, rows: &[Sample<Vec<u8>>]) -> BTreeMap<String, Vec<u8>> {
     let path = golden_path(file);
     let mut text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -70,7 +70,7 @@ fn lines(file: &str, text: &str) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Every line has a sample to read it as, and every sample a name of its own.
-fn assert_same_names<T>(known: &BTreeMap<String, Vec<u8>>, samples: &[Sample<T>]) {
+pub(super) fn assert_same_names<T>(known: &BTreeMap<String, Vec<u8>>, samples: &[Sample<T>]) {
     let names: BTreeSet<&String> = samples.iter().map(|sample| &sample.name).collect();
     assert_eq!(names.len(), samples.len(), "two samples have one name");
     let left: Vec<&String> = known.keys().filter(|name| !names.contains(name)).collect();
