@@ -1,11 +1,18 @@
-//! Labelled pairs of error outputs and of approaches, which a rule is to tell apart.
+//! Labelled pairs of error outputs and of approaches, and how a rule judges them.
 //!
-//! Owns the pairs, and which half each belongs to. It must not know how any rule decides.
+//! Owns the pairs, which half each belongs to, and the floors. It is handed the two functions that it
+//! judges; it must not know how either of them decides.
 
 mod approaches;
 mod errors;
+mod figures;
+mod judge;
 mod labelled;
+mod told;
 
 pub use approaches::{ApproachLabel, ApproachPair, Task, Tried, approach_pairs};
 pub use errors::{ErrorLabel, ErrorPair, Shape, error_pairs};
+pub use figures::{Figures, Halves, Report};
+pub use judge::{Judged, Outcome, judge_approaches, judge_errors};
 pub use labelled::{Half, Labelled, Set};
+pub use told::tell;
