@@ -1,4 +1,5 @@
-//! Pairs of error outputs: what is written in `testdata/errors.jsonl`.
+//! Pairs of error outputs: what is written in `testdata/errors.jsonl` and in
+//! `testdata/more_errors.jsonl`.
 //!
 //! Must not know how pairs are judged.
 
@@ -9,6 +10,8 @@ use serde::Deserialize;
 use crate::labelled::{Half, Labelled, Set, lines};
 
 const PAIRS: &str = include_str!("../testdata/errors.jsonl");
+/// Written so that there is more to tune on.
+const MORE: &str = include_str!("../testdata/more_errors.jsonl");
 
 /// What a person says of two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -100,7 +103,7 @@ pub struct ErrorPair {
     pub b: String,
 }
 
-/// A line of the file.
+/// A line of either file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -111,21 +114,31 @@ struct Line {
     b: String,
 }
 
-/// Every pair, in the order of the file.
+/// Every pair, in the order of the files.
 ///
 /// # Panics
 /// When a line is no labelled pair.
 #[must_use]
 pub fn error_pairs() -> Vec<ErrorPair> {
-    let pair = |line: Line| ErrorPair {
+    let written = lines(PAIRS).into_iter().map(|line| read(line, None));
+    written.chain(more()).collect()
+}
+
+/// The pairs of the second file, all of which are tuned on.
+fn more() -> impl Iterator<Item = ErrorPair> {
+    let tuned = |line| read(line, Some(Half::Tuned));
+    lines(MORE).into_iter().map(tuned)
+}
+
+fn read(line: Line, half: Option<Half>) -> ErrorPair {
+    ErrorPair {
         label: line.label,
         shape: line.shape,
-        half: Half::of(&[&line.a, &line.b]),
+        half: half.unwrap_or_else(|| Half::of(&[&line.a, &line.b])),
         why: line.why,
         a: line.a,
         b: line.b,
-    };
-    lines(PAIRS).into_iter().map(pair).collect()
+    }
 }
 
 impl Labelled for ErrorPair {
@@ -159,11 +172,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::labelled::tests::is_balanced;
+    use crate::labelled::tests::{are_for_tuning, is_balanced};
 
     #[test]
     fn there_are_enough_pairs_of_each_label_and_in_each_half() {
         is_balanced(&error_pairs());
+    }
+
+    #[test]
+    fn the_second_file_is_for_tuning_alone_and_balanced_of_itself() {
+        are_for_tuning(&more().collect::<Vec<_>>());
     }
 
     #[test]

@@ -25,7 +25,8 @@ impl Half {
         }
     }
 
-    /// One bit of a hash of the texts, so that nobody chooses.
+    /// One bit of a hash of the texts, so that nobody chooses. Pairs that were written to be tuned on
+    /// do not ask.
     pub(crate) fn of(texts: &[&str]) -> Self {
         let hash = blake3::hash(texts.join("\t").as_bytes());
         if hash.as_bytes()[0] & 1 == 0 {
@@ -117,6 +118,15 @@ pub(crate) mod tests {
             assert!(positive * 5 >= of_half * 2, "{half:?}: {positive} positive");
             assert!(positive * 5 <= of_half * 3, "{half:?}: {positive} positive");
         }
+    }
+
+    /// All tuned on, enough of them, and enough of each label.
+    pub(crate) fn are_for_tuning<P: Labelled>(pairs: &[P]) {
+        assert!(pairs.len() >= 200, "{}", pairs.len());
+        assert!(pairs.iter().all(|pair| pair.half() == Half::Tuned));
+        let positive = pairs.iter().filter(|pair| pair.is_positive()).count();
+        assert!(positive * 5 >= pairs.len() * 2, "{positive} positive");
+        assert!(positive * 5 <= pairs.len() * 3, "{positive} positive");
     }
 
     #[test]
