@@ -1,4 +1,5 @@
-//! Pairs of approaches to a task: what is written in `testdata/approaches.jsonl`.
+//! Pairs of approaches to a task: what is written in `testdata/approaches.jsonl` and in
+//! `testdata/more_approaches.jsonl`.
 //!
 //! Must not know how pairs are judged.
 
@@ -9,6 +10,8 @@ use serde::Deserialize;
 use crate::labelled::{Half, Labelled, Set, lines};
 
 const PAIRS: &str = include_str!("../testdata/approaches.jsonl");
+/// Written so that there is more to tune on.
+const MORE: &str = include_str!("../testdata/more_approaches.jsonl");
 
 /// What a person says of an approach after another has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -56,7 +59,7 @@ pub struct ApproachPair {
     pub proposed: Tried,
 }
 
-/// A line of the file.
+/// A line of either file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -67,23 +70,34 @@ struct Line {
     proposed: Tried,
 }
 
-/// Every pair, in the order of the file.
+/// Every pair, in the order of the files.
 ///
 /// # Panics
 /// When a line is no labelled pair.
 #[must_use]
 pub fn approach_pairs() -> Vec<ApproachPair> {
-    let pair = |line: Line| ApproachPair {
+    let written = lines(PAIRS).into_iter().map(|line| read(line, None));
+    written.chain(more()).collect()
+}
+
+/// The pairs of the second file, all of which are tuned on.
+fn more() -> impl Iterator<Item = ApproachPair> {
+    let tuned = |line| read(line, Some(Half::Tuned));
+    lines(MORE).into_iter().map(tuned)
+}
+
+fn read(line: Line, half: Option<Half>) -> ApproachPair {
+    let by_hash = || Half::of(&[&line.task, &line.failed.approach, &line.proposed.approach]);
+    ApproachPair {
         label: line.label,
-        half: Half::of(&[&line.task, &line.failed.approach, &line.proposed.approach]),
+        half: half.unwrap_or_else(by_hash),
         why: line.why,
         task: Task {
             description: line.task,
         },
         failed: line.failed,
         proposed: line.proposed,
-    };
-    lines(PAIRS).into_iter().map(pair).collect()
+    }
 }
 
 impl Labelled for ApproachPair {
@@ -124,11 +138,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::labelled::tests::is_balanced;
+    use crate::labelled::tests::{are_for_tuning, is_balanced};
 
     #[test]
     fn there_are_enough_pairs_of_each_label_and_in_each_half() {
         is_balanced(&approach_pairs());
+    }
+
+    #[test]
+    fn the_second_file_is_for_tuning_alone_and_balanced_of_itself() {
+        are_for_tuning(&more().collect::<Vec<_>>());
     }
 
     #[test]
