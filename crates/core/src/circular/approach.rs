@@ -62,6 +62,42 @@ const ALIKE: &[&str] = &[
     "추가 넣는 넣어 삽입",
 ];
 
+/// Words of which one turns an approach into the opposite of what the other says.
+const OPPOSITE: &[(&str, &str)] = &[
+    ("add", "remove"),
+    ("increase", "decrease"),
+    ("enable", "disable"),
+    ("true", "false"),
+    ("show", "hide"),
+    ("allow", "deny"),
+    ("allow", "remove"),
+    ("allow", "block"),
+    ("extract", "inline"),
+    ("split", "merge"),
+    ("upgrade", "downgrade"),
+    ("lock", "unlock"),
+    ("sync", "async"),
+    ("synchronous", "async"),
+    ("eager", "lazy"),
+    ("before", "after"),
+    ("strict", "loose"),
+    ("start", "stop"),
+    ("open", "close"),
+    ("parallel", "serial"),
+    ("parallel", "sequential"),
+    ("encode", "decode"),
+    ("mock", "real"),
+    ("own", "borrow"),
+    ("push", "pull"),
+    ("추가", "제거"),
+    ("늘린", "줄인"),
+    ("켠다", "끈다"),
+    ("enable", "끈다"),
+    ("disable", "켠다"),
+    ("add", "제거"),
+    ("remove", "추가"),
+];
+
 static STOPPED: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let stemmer = Stemmer::create(Algorithm::English);
     SAID_OF_ALL
@@ -79,6 +115,13 @@ static FIRST_OF: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
         words.map(move |word| (stem(word), first.clone()))
     });
     groups.collect()
+});
+
+static OPPOSED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let stemmer = Stemmer::create(Algorithm::English);
+    let stem = |word: &str| stemmer.stem(word).into_owned();
+    let pairs = OPPOSITE.iter();
+    pairs.map(|(one, other)| (stem(one), stem(other))).collect()
 });
 
 /// The words of an approach: stems of what it says, identifiers split, without those that are said of every approach and
@@ -122,11 +165,23 @@ impl Words {
         common as f64 / all as f64
     }
 
-    /// Whether the two are one approach: more than three tenths of their words are of both.
+    /// Whether the two are one approach: more than three tenths of their words are of both, and neither says the opposite of
+    /// what the other does.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let (common, all) = self.shared(other);
-        common * 10 > all * 3
+        common * 10 > all * 3 && !self.is_opposed_to(other)
+    }
+
+    /// Whether the one turns about what the other says: each has one of two opposite words that the other has not.
+    fn is_opposed_to(&self, other: &Self) -> bool {
+        let only = |here: &Self, there: &Self, word: &str| {
+            here.0.contains(word) && !there.0.contains(word)
+        };
+        OPPOSED.iter().any(|(one, turned)| {
+            only(self, other, one) && only(other, self, turned)
+                || only(other, self, one) && only(self, other, turned)
+        })
     }
 
     fn shared(&self, other: &Self) -> (usize, usize) {

@@ -26,7 +26,7 @@ static NOISE: LazyLock<RegexSet> = LazyLock::new(|| {
         // Code that is shown, and rules that are drawn.
         r"^\s*\d+ *[|│]",
         r"^\s*[|│](?:\s*[|│.]*)?$",
-        r"^>? *\d+ \|",
+        r"^>? *\d+ \||^\s*[│|]?\s*\d+: ",
         r"^\s*[-=~_.*─═]{3,}\s*$",
         r"^\s*[\^~]+\s*$",
         // Sums, progress and hints.
@@ -37,7 +37,7 @@ static NOISE: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^ok\s+\S+\s+|^PASS\b|^--- PASS|^=== (?:RUN|CONT|PAUSE|NAME)|^\s*✓|^exit status \d+$|^FAIL(?:\s+\S+\s+[\d.]+s)?$|^FAIL\t",
         r"^\s*(?:Compiling|Finished|Running|Doc-tests|Downloaded|Downloading|Updating|Blocking|Checking|Building|Fresh)\b",
         r"^make(?:\[\d+\])?: |^ninja: |^\[\s*\d+(?:%|/\d+)\]|^collect2: |^compilation terminated\.|^\d+ errors? generated|^Found \d+ errors?",
-        r"(?i)^\[(?:INFO|DEBUG|WARNING)\]|^BUILD FAILURE|^\[ERROR\] (?:Tests run:|Failures:|Errors:|There are test failures|To see the full stack|Re-run Maven|For more information|-> \[Help|After correcting|\[Help|Failed to execute goal)|^\[ERROR\]\s*$|^Tests run: ",
+        r"(?i)^(?:\[\w+\] )?Total time:|^\[(?:INFO|DEBUG|WARNING)\]|^BUILD FAILURE|^\[ERROR\] (?:Tests run:|Failures:|Errors:|There are test failures|To see the full stack|Re-run Maven|For more information|-> \[Help|After correcting|\[Help|Failed to execute goal)|^\[ERROR\]\s*$|^Tests run: ",
         r"^\s*(?:= )?(?:note|help|hint|warning|info): |^\s*Hint:|^npm (?:ERR!|error) (?:A complete log|code ELIFECYCLE|errno|lifecycle)",
         r"^test \S+ \.\.\. ok$|^\S+\.py [.FEsx]+\s*(?:\[\s*\d+%\])?$|^\S+::\S+ (?:PASSED|SKIPPED)",
         r"^In file included from |^\s+from .*[:,]$|^\S+: In (?:function|member function|instantiation|constructor|static member function)|^\S+: At global scope",
@@ -61,9 +61,9 @@ static CORE: LazyLock<RegexSet> = LazyLock::new(|| {
         // JavaScript.
         r"^\s*● ",
         r"^\s*(?:Expected|Received)\b.*:",
-        r"^\s*expect\(",
+        r"^\s*expect\(|^\s*Snapshot name: ",
         r"^\s*(?:Uncaught )?(?:[A-Za-z]+Error|Error)(?: \[\w+\])?: ",
-        r"error TS\d+: ",
+        r"error TS\d+: |^\s+(?:Argument of type|Type '|Property '|Object literal|Types of|The expected type)",
         r"^\s*✕|^\s*×",
         // Go.
         r"^\s*--- FAIL: ",
@@ -83,7 +83,7 @@ static CORE: LazyLock<RegexSet> = LazyLock::new(|| {
         // Kubernetes, and what runs in it.
         r"^(?:The \S+ .* is invalid|Error from server|error: |Unable to connect)",
         r"^\s*(?:Warning|Reason|Message|Last State|Exit Code)[: ]+ *\S",
-        r"CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainer\w*Error|FailedScheduling|Evicted",
+        r"^CONFLICT |CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainer\w*Error|FailedScheduling|Evicted",
     ])
 });
 
@@ -102,10 +102,7 @@ fn set(shapes: &[&str]) -> RegexSet {
 /// another end in any order. Where no line is of a known shape, those are taken that speak of an error, or else all.
 pub(super) fn core(text: &str) -> BTreeSet<String> {
     let plain = normal::plain(text);
-    let lines: Vec<&str> = plain
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines = without_warnings(&plain);
     let told: Vec<&str> = lines
         .iter()
         .copied()
@@ -125,20 +122,47 @@ pub(super) fn core(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// The lines that say something, but for the warnings of a compiler: these end with an empty line, and come and go beside an
+/// error.
+fn without_warnings(text: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut warns = false;
+    for line in text.lines() {
+        let is_empty = line.trim().is_empty();
+        warns = (warns || line.starts_with("warning: ") || line.starts_with("warning["))
+            && !is_empty
+            && !line.starts_with("error");
+        if !warns && !is_empty {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
 /// Lines of some shapes. What a panic or a thrown error says may go on in the lines behind it, which belong to it.
 fn chosen<'a>(lines: &[&'a str], shapes: &RegexSet) -> Vec<&'a str> {
     let mut chosen = Vec::new();
-    let mut goes_on = false;
+    let mut left = 0;
     for line in lines {
         if shapes.is_match(line) {
             chosen.push(*line);
-            goes_on = line.contains("panicked at") && line.trim_end().ends_with(':');
-        } else if goes_on {
+            left = behind(line);
+        } else if left > 0 {
             chosen.push(*line);
-            goes_on = false;
+            left -= 1;
         }
     }
     chosen
+}
+
+/// How many lines behind one that says what went wrong belong to it, of whatever shape.
+fn behind(line: &str) -> usize {
+    let line = line.trim_start_matches(['│', '|', ' ']);
+    if line.contains("panicked at") && line.trim_end().ends_with(':') {
+        return 1;
+    }
+    // A paragraph that explains it, and where it is.
+    if line.starts_with("Error: ") { 4 } else { 0 }
 }
 
 /// A line of the core, in the same words whichever tool printed it.

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 /// Folders of a project from which on a path is kept: what lies before them differs between checkouts.
-const KEPT_FROM: [&str; 24] = [
+const KEPT_FROM: &[&str] = &[
     "src",
     "lib",
     "libs",
@@ -33,10 +33,24 @@ const KEPT_FROM: [&str; 24] = [
     "benches",
     "server",
     "client",
-    "api",
-    "site-packages",
-    "node_modules",
-    "registry",
+    "services",
+];
+/// Folders in which people and machines have their checkouts and what is thrown away.
+const CHECKED_OUT_IN: &[&str] = &[
+    "home",
+    "Users",
+    "root",
+    "tmp",
+    "temp",
+    "private",
+    "var",
+    "workspace",
+    "workspaces",
+    "builds",
+    "build",
+    "github",
+    "srv",
+    "mnt",
 ];
 
 /// The first port that systems hand out to whoever asks for any.
@@ -54,6 +68,12 @@ static STEPS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
             "<time>",
         ),
         (r"\b\d{4}-\d{2}-\d{2}\b", "<time>"),
+        (
+            r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2},? \d{4}\b",
+            "<time>",
+        ),
+        // Seconds or milliseconds since 1970.
+        (r"\b1[5-9]\d{8}(?:\.\d+|\d{3})?\b", "<time>"),
         (r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?[AP]M)?\b", "<time>"),
         (
             r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b",
@@ -62,17 +82,24 @@ static STEPS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"\b0x[0-9a-fA-F]+\b", "<address>"),
         (r"\b([A-Za-z_$][\w$]*(?:;)?)@[0-9a-f]{5,16}\b", "$1@<address>"),
         (
-            r"(?i)\b(?:in |after |over |took )?\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?|hours?)\b",
+            r"\b(?:\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|secs?|seconds?|mins?|minutes?|hours?|[hms]))+\b",
             "<duration>",
         ),
-        (r"\b\d+[hm]\d+(?:\.\d+)?[ms]\b", "<duration>"),
+        (r"\(x\d+ over ", "(x<n> over "),
         (r"(?i)\b(pid|process|tid|thread)([ =:#]+)\d+\b", "$1$2<process>"),
+        (r"\b([Tt]hread-)\d+", "$1<process>"),
         (r"\bThreadId\(\d+\)", "ThreadId(<process>)"),
         (r"(thread '[^']*') \(\d+\)", "$1"),
         (r"\((node|python|ruby|java):\d+\)", "($1:<process>)"),
         (r"\b([A-Za-z][\w.-]*)\[\d+\]:", "$1:"),
         (r"==\d+==", "==<process>=="),
-        // Where in a file, in words.
+        (r#"(?i)\b((?:request|trace|span|correlation)[ _-]?id["']?[:= ]+["']?)[\w-]+"#, "$1<id>"),
+        // Steps of a build are numbered, with the seconds that it took to there.
+        (r"^#\d+ (?:\d+\.\d+ )?", ""),
+        (r"[‘’`´]", "'"),
+        (r"[“”]", "\""),
+        // Where in a file, in words, and behind a method of a class.
+        (r"\b([A-Z]\w*(?:\.\w+)+):\d+\b", "$1"),
         (r"(?i)\b(line|column|col|offset|position)([ :=]+)\d+", "$1$2<n>"),
         (r"(?i)\b(lines)([ :=]+)\d+-\d+", "$1$2<n>"),
         // What a cluster adds to the name of a pod.
@@ -95,7 +122,7 @@ static TERMINAL: LazyLock<Regex> = LazyLock::new(|| {
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     let part = r"[\w.@+~$%{}-]";
     let shape = format!(
-        r"(?:file://)?(?:[A-Za-z]:)?(?:[\\/]?{part}+(?:[\\/]+{part}+)+|[\\/]{part}+|{part}*\w\.[A-Za-z]\w{{0,5}}\b)(?:\((?:\d+)(?:,\s?\d+)?\)|(?::\d+){{1,2}})?"
+        r"(?:file://)?(?:\b[A-Za-z]:)?(?:[\\/]?{part}+(?:[\\/]+{part}+)+|[\\/]{part}+|{part}*\w\.[A-Za-z]\w{{0,5}}\b)(?:\((?:\d+)(?:,\s?\d+)?\)|(?::\d+){{1,2}})?"
     );
     Regex::new(&shape).expect("a shape")
 });
@@ -150,29 +177,46 @@ pub(super) fn line(text: &str) -> String {
 /// A path without where its checkout lies and without where in the file it points; what merely looks like one as it is.
 fn path(found: &str) -> String {
     let whole = PLACE.replace(found, "");
-    let is_path = whole.contains(['/', '\\']);
-    if !is_path {
+    if !whole.contains(['/', '\\']) {
         // A file alone, or two names with a point between them: `a.rs:3`, and `x.value`.
         return whole.into_owned();
     }
     let whole = whole.trim_start_matches("file://").replace('\\', "/");
     let parts: Vec<&str> = whole
         .split('/')
-        .filter(|part| !part.is_empty() && *part != "." && *part != "..")
+        .filter(|part| !matches!(*part, "" | "." | ".."))
         .collect();
-    let Some(last) = parts.last() else {
+    let Some((last, folders)) = parts.split_last() else {
         return whole;
     };
-    if !last.contains('.') && !whole.starts_with('/') && !whole.contains(':') {
+    let drive = parts[0]
+        .strip_suffix(':')
+        .is_some_and(|letter| letter.len() == 1);
+    let is_absolute = whole.starts_with('/') || drive;
+    if !is_absolute && !last.contains('.') {
         // `and/or`, `application/json`, `deployment/web`: no file.
         return whole;
     }
-    let from = parts.iter().rposition(|part| is_vendored(part));
-    let from = from.or_else(|| parts.iter().position(|part| KEPT_FROM.contains(part)));
-    let kept = from.unwrap_or(parts.len() - 1);
-    parts[kept..].join("/")
+    let from_a_library = parts.iter().rposition(|part| is_library(part));
+    let from_a_folder = || {
+        let kept = |part: &&str| KEPT_FROM.contains(part);
+        parts.iter().position(kept).filter(|_| is_absolute)
+    };
+    if let Some(from) = from_a_library.or_else(from_a_folder) {
+        return parts[from..].join("/");
+    }
+    let root = folders.iter().find(|part| !part.ends_with(':'));
+    if !is_absolute || !root.is_some_and(|root| CHECKED_OUT_IN.contains(root)) {
+        return parts.join("/");
+    }
+    if last.contains('.') {
+        (*last).to_owned()
+    } else {
+        "<folder>".to_owned()
+    }
 }
 
-fn is_vendored(part: &str) -> bool {
+/// Whether a folder holds what others wrote, wherever it lies.
+fn is_library(part: &str) -> bool {
     matches!(part, "site-packages" | "node_modules" | "registry")
 }
