@@ -23,7 +23,7 @@ pub(crate) struct RowStream {
     ended: bool,
     /// Rows that are read at once.
     at_once: usize,
-    /// Whether that grows each time that all of them were wanted.
+    /// Whether that grows each time that all of them were wanted, until they are long.
     grows: bool,
 }
 

@@ -12,8 +12,8 @@
 //!
 //! A row is short, so that an engine keeps it beside its key and not apart, and thousands of them are read in one go: the root
 //! of its decision stands in the key alone, of a scope around that of the decision its level is told, and ids are bytes and no
-//! texts. That is format 3. Format 1 is the edge alone and format 2 the edge and the name, both ends as text. Nothing writes these any more; a
-//! row in one of them stays until its decision gets another rank or title. Must not know which rows a reader may see.
+//! texts. That is format 3. Format 1 is the edge alone and format 2 the edge and the name, both ends as text. Nothing writes these any
+//! more; a row in one of them stays until its decision gets another rank or title. Must not know which rows a reader may see.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ const FAMILY: Family = Family::Related;
 const WITHOUT_NAME: u8 = 1;
 /// Behind that, what the decision is called.
 const NAMED: u8 = 2;
-/// The same without what the key says.
+/// The same without which decision it is, as the key says that.
 const SHORT: u8 = 3;
 
 /// A node inside a key: the first 16 bytes of the BLAKE3 hash of its text, so that keys have one
@@ -232,14 +232,14 @@ fn range_of(node: &Node, path: &[u8]) -> KeyRange {
 /// The stored form of `value`: format 3, and where it has no name, format 1.
 ///
 /// # Panics
-/// When the edge has a name and begins at nothing that a scope holds: there is no key for it.
+/// When the edge has a name and begins at no decision: there is no key for it.
 #[must_use]
 pub fn encode(value: &NamedEdge) -> Vec<u8> {
     let NamedEdge { edge, name } = value;
     let Some(name) = name else {
         return codec::encode(WITHOUT_NAME, edge);
     };
-    let scope = edge.from.scope();
+    let scope = edge.from.scope().filter(|_| edge.from.is_decision());
     let scope = scope.expect("a relation that is stored begins at a decision");
     codec::encode(SHORT, &(scope, edge.kind, To::of(&edge.to, scope), name))
 }
