@@ -2,7 +2,9 @@
 //!
 //! Two stores hold the same roots, in the same places and order: in the one each has its first version alone, in the other
 //! several more, of the same size and all of one rank and domain, which were added after all chains were begun. Both are asked
-//! in turns, in one process, so that whatever else the machine does meets both. A third store holds ten times the roots. All
+//! in turns, in one process, so that whatever else the machine does meets both; and what was written to both last is the same,
+//! and no part of a brief: a list whose rows are still in memory takes longer to read, and how many of them are is told by
+//! when the table in memory was last written out, not by how many versions there are. A third store holds ten times the roots. All
 //! roots lie in the worktree that a brief is for, its project and its organisation, so each is one that the brief could hold;
 //! a few of each are strong enough to load before the others, which fill it up. In a fourth store ([`anchored`]) few decisions
 //! are those of a brief, so that it ends with anchors, each with what it leads to. Stores are written by [`crate::chains`],
@@ -64,6 +66,9 @@ const FEW: [(usize, Rank, usize); 14] = [
 ];
 /// How many there are of each of these, however many roots there are.
 const OF_EACH: usize = 10;
+/// Where what is written last lies, beside all briefs, and how much of it there is: some tables in memory.
+const BESIDE: &str = "org/bench/project/beside";
+const BESIDE_ROOTS: usize = 30_000;
 /// Saves that are held at once.
 const SAVES_AT_ONCE: usize = 8_192;
 /// Briefs of each run before any counts.
@@ -258,7 +263,7 @@ fn leads_on(item: &BriefItem) -> bool {
     holds && leads.len() == ANCHOR_NODES_MAX
 }
 
-/// A node on a store with so many roots, of so many versions each.
+/// A node on a store with so many roots, of so many versions each, and some more of one version beside them.
 async fn start(
     folder: &Path,
     roots: usize,
@@ -284,7 +289,29 @@ async fn start(
             }
         }
     }
+    beside(&store, roots.min(BESIDE_ROOTS), at, &texts).await?;
     node_on(store).await
+}
+
+/// What is written last: decisions that no brief looks at.
+async fn beside(
+    store: &FjallStore,
+    roots: usize,
+    at: Timestamp,
+    texts: &Texts,
+) -> Result<(), Error> {
+    let mut writer = Writer::new(&scope(BESIDE), at);
+    let all: Vec<usize> = (0..roots).collect();
+    for some in all.chunks(SAVES_AT_ONCE) {
+        let saves = some.iter().map(|number| {
+            let sort = sort(*number, roots);
+            save(&writer, *number, 1, &sort, texts)
+        });
+        let saves: Vec<(u64, Command)> = saves.collect();
+        writer.write(store, saves).await?;
+        writer.forget();
+    }
+    Ok(())
 }
 
 async fn node_on(store: FjallStore) -> Result<Node<FjallStore>, Error> {
