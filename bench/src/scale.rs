@@ -63,6 +63,8 @@ pub(crate) struct DecisionScale {
     pub(crate) versions: u64,
     /// Decisions where there are very many.
     pub(crate) many_roots: usize,
+    /// Decisions that are saved beside them before each run.
+    pub(crate) beside: usize,
     /// Briefs of each run that are timed.
     pub(crate) briefs: usize,
     /// Decisions of the graph that are no hubs: a multiple of ten.
@@ -112,6 +114,7 @@ impl Scale {
             roots: 100_000,
             versions: 10,
             many_roots: 1_000_000,
+            beside: 6_000,
             briefs: 1_000,
             related: 100_000,
             impacts: 200,
@@ -152,6 +155,7 @@ impl Scale {
             roots: 1_900,
             versions: 3,
             many_roots: 3_800,
+            beside: 300,
             briefs: 20,
             related: 1_000,
             impacts: 10,
