@@ -1,0 +1,22 @@
+//! Circular fixes: when agents of a task make the same mistake again.
+//!
+//! Owns when two errors are one, when two approaches are one, what follows from that, and what an agent is told. It must not
+//! know how failures are kept or who reads them: they come as arguments, and the same ones give the same verdict.
+
+mod approach;
+mod essence;
+mod fingerprint;
+mod history;
+mod normal;
+mod told;
+
+pub use approach::{Approach, Words};
+pub use fingerprint::{ErrorHash, core_error};
+pub use history::{
+    ApproachJudged, ERROR_TIMES_MAX, ErrorJudged, ErrorReason, Failed, Tried, Verdict,
+    judge_approach, judge_error,
+};
+pub use told::{Language, order};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! What follows from what failed before: whether an error that comes up, or an approach that is proposed, goes in circles.
+//!
+//! Owns the verdicts and their order. It must not know how failures are kept, nor how errors and approaches are told apart.
+
+use serde::{Deserialize, Serialize};
+
+use super::approach::{Approach, Words};
+use super::fingerprint::ErrorHash;
+use crate::scope::Scope;
+use crate::time::Timestamp;
+
+/// Times that one error comes up in a task until it is blocked.
+pub const ERROR_TIMES_MAX: u32 = 3;
+
+/// What an agent may do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Go on.
+    Allow,
+    /// Go on, and know this.
+    Warn,
+    /// Stop: this error keeps coming back.
+    Block,
+    /// Try something else: this failed.
+    Reject,
+}
+
+/// Why an error is judged as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorReason {
+    /// It was not seen before in this task.
+    New,
+    /// It was, just before or once.
+    Repeated,
+    /// Another one was in between: a fix brought it back.
+    CameBack,
+    /// Two errors take turns.
+    TakesTurns,
+    /// It came up for the third time, or more often.
+    TooOften,
+}
+
+/// What follows from an error that comes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorJudged {
+    /// What the agent may do.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: ErrorReason,
+    /// The error.
+    pub error: ErrorHash,
+    /// How often it came up since the counters were cleared, this time too.
+    pub count: u32,
+}
+
+/// Judges an error that comes up behind those that came up `before`, the earliest first, since the last passed verification.
+#[must_use]
+pub fn judge_error(before: &[ErrorHash], error: ErrorHash) -> ErrorJudged {
+    let seen = before.iter().filter(|one| **one == error).count();
+    let count = u32::try_from(seen).unwrap_or(u32::MAX).saturating_add(1);
+    let mut turns = before.to_vec();
+    turns.dedup();
+    let last = turns.last().copied();
+    let takes_turns = matches!(turns[..], [.., a, b, c] if a == c && b == error);
+    let (verdict, reason) = if count >= ERROR_TIMES_MAX {
+        (Verdict::Block, ErrorReason::TooOften)
+    } else if takes_turns {
+        (Verdict::Block, ErrorReason::TakesTurns)
+    } else if seen > 0 && last != Some(error) {
+        (Verdict::Warn, ErrorReason::CameBack)
+    } else if seen > 0 {
+        (Verdict::Allow, ErrorReason::Repeated)
+    } else {
+        (Verdict::Allow, ErrorReason::New)
+    };
+    ErrorJudged {
+        verdict,
+        reason,
+        error,
+        count,
+    }
+}
+
+/// An approach that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// The task in which it did.
+    pub task: Scope,
+    /// The approach.
+    pub approach: Approach,
+    /// When.
+    pub at: Timestamp,
+    /// How it failed, in short.
+    pub reason: String,
+    /// Whether it counts against the task no more, since a verification passed behind it.
+    pub is_cleared: bool,
+}
+
+/// Approaches that failed and that are one, by their words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// The task in which they did.
+    pub task: Scope,
+    /// The one that is most like what is proposed.
+    pub approach: Approach,
+    /// How much like it, from 0 to 1.
+    pub similarity: f64,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When the last time.
+    pub last: Timestamp,
+    /// How it failed, the first time first, each reason once.
+    pub reasons: Vec<String>,
+}
+
+/// What follows from an approach that is proposed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApproachJudged {
+    /// What the agent may do.
+    pub verdict: Verdict,
+    /// What failed before and is like it: those of the task first, then the most alike.
+    pub tried: Vec<Tried>,
+}
+
+/// Judges an approach to the task of that scope and description, by what failed in its project.
+#[must_use]
+pub fn judge_approach(
+    proposed: &Approach,
+    task: &Scope,
+    description: &str,
+    failed: &[Failed],
+) -> ApproachJudged {
+    let words = Words::of(proposed, description);
+    let mut tried: Vec<(bool, Tried)> = Vec::new();
+    for one in failed {
+        let theirs = Words::of(&one.approach, description);
+        if !words.is_like(&theirs) {
+            continue;
+        }
+        let similarity = words.jaccard(&theirs);
+        let counts = one.task == *task && !one.is_cleared;
+        let known = tried
+            .iter_mut()
+            .find(|(known_counts, known)| *known_counts == counts && known.task == one.task);
+        match known {
+            Some((_, known)) => known.take(one, similarity),
+            None => tried.push((counts, Tried::of(one, similarity))),
+        }
+    }
+    tried.sort_by(|(a_counts, a), (b_counts, b)| {
+        b_counts
+            .cmp(a_counts)
+            .then(b.similarity.total_cmp(&a.similarity))
+            .then_with(|| a.task.cmp(&b.task))
+    });
+    let verdict = match tried.first() {
+        Some((true, _)) => Verdict::Reject,
+        Some((false, _)) => Verdict::Warn,
+        None => Verdict::Allow,
+    };
+    ApproachJudged {
+        verdict,
+        tried: tried.into_iter().map(|(_, tried)| tried).collect(),
+    }
+}
+
+impl Tried {
+    fn of(failed: &Failed, similarity: f64) -> Self {
+        Self {
+            task: failed.task.clone(),
+            approach: failed.approach.clone(),
+            similarity,
+            attempts: 1,
+            last: failed.at,
+            reasons: vec![failed.reason.clone()],
+        }
+    }
+
+    /// Counts one more attempt.
+    fn take(&mut self, failed: &Failed, similarity: f64) {
+        self.attempts += 1;
+        self.last = self.last.max(failed.at);
+        if similarity > self.similarity {
+            self.similarity = similarity;
+            self.approach = failed.approach.clone();
+        }
+        if !self.reasons.contains(&failed.reason) {
+            self.reasons.push(failed.reason.clone());
+        }
+    }
+}
