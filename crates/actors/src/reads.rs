@@ -23,6 +23,7 @@ mod declared;
 mod entries;
 mod erasure;
 mod evidence;
+mod fixes;
 mod graph;
 mod impact;
 mod paging;

@@ -5,16 +5,18 @@
 
 mod approach;
 mod essence;
+mod failures;
 mod fingerprint;
 mod history;
 mod normal;
 mod told;
 
 pub use approach::{Approach, Words};
-pub use fingerprint::{ErrorHash, core_error};
+pub use failures::{ERROR_TIMES_MAX, ERRORS_KEPT_MAX, Failures};
+pub use fingerprint::{ErrorHash, core_error, reason_of};
 pub use history::{
-    ApproachJudged, ERROR_TIMES_MAX, ErrorJudged, ErrorReason, Failed, Tried, Verdict,
-    judge_approach, judge_error,
+    ApproachJudged, ErrorJudged, ErrorReason, FailedApproach, Proposed, Tried, Verdict,
+    judge_approach,
 };
 pub use told::{Language, order};
 

@@ -11,7 +11,9 @@ use crate::citation::{self, Citation};
 use crate::entry::Binding;
 use crate::error::{Error, ErrorCode};
 use crate::id::{Seq, VerificationId};
-use crate::limits::{ERROR_TEXT_BYTES_MAX, SHORT_TEXT_BYTES_MAX};
+use crate::limits::{
+    APPROACH_NAME_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX, SHORT_TEXT_BYTES_MAX,
+};
 use crate::principal::Actor;
 use crate::scope::Scope;
 use crate::time::Timestamp;
@@ -158,6 +160,57 @@ impl NewVerification {
         }
         citation::check_all(&self.citations)
     }
+}
+
+/// A failed verification as its recorder hands it over, with what the fix was that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewFailure {
+    /// The verification; its approach says in words what was tried.
+    pub said: NewVerification,
+    /// The files that the approach touches, by their paths from the root of the work tree.
+    pub files: Vec<String>,
+    /// The symbols that it touches.
+    pub symbols: Vec<String>,
+}
+
+impl NewFailure {
+    /// Checks the form: that of its verification, that this one failed, and the names.
+    ///
+    /// # Errors
+    /// `too_large`, `invalid_argument` or `unresolvable_citation`.
+    pub fn check_form(&self) -> Result<(), Error> {
+        if self.said.outcome != Outcome::Failed {
+            return Err(Error::new(
+                ErrorCode::InvalidArgument,
+                "what an approach touches is told of one that failed",
+            ));
+        }
+        self.said.check_form()?;
+        check_names("files of an approach", &self.files)?;
+        check_names("symbols of an approach", &self.symbols)
+    }
+}
+
+/// Checks names of one sort that an approach touches.
+///
+/// # Errors
+/// `too_large` for too many of them or one that is too long, `invalid_argument` for one that is empty.
+pub fn check_names(what: &'static str, names: &[String]) -> Result<(), Error> {
+    if names.len() > APPROACH_NAMES_MAX {
+        let (limit, given) = (APPROACH_NAMES_MAX as u64, names.len() as u64);
+        return Err(Error::too_large(what, limit, given));
+    }
+    for name in names {
+        if name.trim().is_empty() {
+            let why = format!("{what}: a name is empty");
+            return Err(Error::new(ErrorCode::InvalidArgument, why));
+        }
+        if name.len() > APPROACH_NAME_BYTES_MAX {
+            let (limit, given) = (APPROACH_NAME_BYTES_MAX as u64, name.len() as u64);
+            return Err(Error::too_large(what, limit, given));
+        }
+    }
+    Ok(())
 }
 
 /// A verification as it is stored.

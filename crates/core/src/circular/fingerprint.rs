@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::essence;
 use crate::error::{Error, ErrorCode};
+use crate::limits::FAILURE_REASON_BYTES_MAX;
 
 /// SHA-256 of the core of an error's text, normalised: the same failure has the same one on another day, in another checkout
 /// and behind other lines of the file.
@@ -47,6 +48,14 @@ impl ErrorHash {
 pub fn core_error(error: &str) -> String {
     let lines: Vec<String> = essence::core(error).into_iter().collect();
     lines.join("\n")
+}
+
+/// What went wrong, in short: the lines of [`core_error`] behind one another, as far as there is room for them.
+#[must_use]
+pub fn reason_of(error: &str) -> String {
+    let whole = core_error(error).replace('\n', "; ");
+    let end = whole.floor_char_boundary(FAILURE_REASON_BYTES_MAX);
+    whole[..end].to_owned()
 }
 
 impl fmt::Display for ErrorHash {

@@ -1,16 +1,14 @@
 //! What follows from what failed before: whether an error that comes up, or an approach that is proposed, goes in circles.
 //!
-//! Owns the verdicts and their order. It must not know how failures are kept, nor how errors and approaches are told apart.
+//! Owns the verdicts, and that on an approach. It must not know how failures are kept, nor how errors and approaches are told apart.
 
 use serde::{Deserialize, Serialize};
 
 use super::approach::{Approach, Words};
 use super::fingerprint::ErrorHash;
+use crate::id::{Seq, VerificationId};
 use crate::scope::Scope;
 use crate::time::Timestamp;
-
-/// Times that one error comes up in a task until it is blocked.
-pub const ERROR_TIMES_MAX: u32 = 3;
 
 /// What an agent may do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -55,47 +53,21 @@ pub struct ErrorJudged {
     pub count: u32,
 }
 
-/// Judges an error that comes up behind those that came up `before`, the earliest first, since the last passed verification.
-#[must_use]
-pub fn judge_error(before: &[ErrorHash], error: ErrorHash) -> ErrorJudged {
-    let seen = before.iter().filter(|one| **one == error).count();
-    let count = u32::try_from(seen).unwrap_or(u32::MAX).saturating_add(1);
-    let mut turns = before.to_vec();
-    turns.dedup();
-    let last = turns.last().copied();
-    let takes_turns = matches!(turns[..], [.., a, b, c] if a == c && b == error);
-    let (verdict, reason) = if count >= ERROR_TIMES_MAX {
-        (Verdict::Block, ErrorReason::TooOften)
-    } else if takes_turns {
-        (Verdict::Block, ErrorReason::TakesTurns)
-    } else if seen > 0 && last != Some(error) {
-        (Verdict::Warn, ErrorReason::CameBack)
-    } else if seen > 0 {
-        (Verdict::Allow, ErrorReason::Repeated)
-    } else {
-        (Verdict::Allow, ErrorReason::New)
-    };
-    ErrorJudged {
-        verdict,
-        reason,
-        error,
-        count,
-    }
-}
-
-/// An approach that failed.
+/// An approach that failed, as the scope of its task keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failed {
+pub struct FailedApproach {
     /// The task in which it did.
     pub task: Scope,
+    /// The event that says so.
+    pub seq: Seq,
+    /// The verification that failed.
+    pub verification: VerificationId,
     /// The approach.
     pub approach: Approach,
-    /// When.
-    pub at: Timestamp,
     /// How it failed, in short.
     pub reason: String,
-    /// Whether it counts against the task no more, since a verification passed behind it.
-    pub is_cleared: bool,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// Approaches that failed and that are one, by their words.
@@ -124,14 +96,25 @@ pub struct ApproachJudged {
     pub tried: Vec<Tried>,
 }
 
-/// Judges an approach to the task of that scope and description, by what failed in its project.
+/// The task that an approach is proposed to.
+#[derive(Clone, Copy, Debug)]
+pub struct Proposed<'a> {
+    /// Its scope.
+    pub task: &'a Scope,
+    /// What it was opened with: words of that say nothing of an approach.
+    pub description: &'a str,
+    /// What failed up to here counts against it no more.
+    pub cleared_through: Seq,
+}
+
+/// Judges an approach to a task by what failed in its project.
 #[must_use]
 pub fn judge_approach(
     proposed: &Approach,
-    task: &Scope,
-    description: &str,
-    failed: &[Failed],
+    to: Proposed<'_>,
+    failed: &[FailedApproach],
 ) -> ApproachJudged {
+    let description = to.description;
     let words = Words::of(proposed, description);
     let mut tried: Vec<(bool, Tried)> = Vec::new();
     for one in failed {
@@ -140,7 +123,7 @@ pub fn judge_approach(
             continue;
         }
         let similarity = words.jaccard(&theirs);
-        let counts = one.task == *task && !one.is_cleared;
+        let counts = one.task == *to.task && one.seq > to.cleared_through;
         let known = tried
             .iter_mut()
             .find(|(known_counts, known)| *known_counts == counts && known.task == one.task);
@@ -167,7 +150,7 @@ pub fn judge_approach(
 }
 
 impl Tried {
-    fn of(failed: &Failed, similarity: f64) -> Self {
+    fn of(failed: &FailedApproach, similarity: f64) -> Self {
         Self {
             task: failed.task.clone(),
             approach: failed.approach.clone(),
@@ -179,7 +162,7 @@ impl Tried {
     }
 
     /// Counts one more attempt.
-    fn take(&mut self, failed: &Failed, similarity: f64) {
+    fn take(&mut self, failed: &FailedApproach, similarity: f64) {
         self.attempts += 1;
         self.last = self.last.max(failed.at);
         if similarity > self.similarity {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::id::{Seq, VerificationId};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -20,12 +21,37 @@ fn error(number: u8) -> ErrorHash {
     ErrorHash::from_bytes([number; 32])
 }
 
-/// The verdicts of errors that come up one after the other.
+/// What follows from each of these errors, which come up one after the other.
+fn judgements(errors: impl IntoIterator<Item = ErrorHash>) -> Vec<ErrorJudged> {
+    let mut failures = Failures::default();
+    let errors = errors.into_iter();
+    let judged = errors.map(|error| {
+        let judged = failures.judge(error);
+        failures.came_up(error);
+        judged
+    });
+    judged.collect()
+}
+
 fn verdicts(errors: &[u8]) -> Vec<Verdict> {
-    let errors: Vec<ErrorHash> = errors.iter().map(|number| error(*number)).collect();
-    (0..errors.len())
-        .map(|at| judge_error(&errors[..at], errors[at]).verdict)
-        .collect()
+    let judged = judgements(errors.iter().copied().map(error));
+    judged.iter().map(|judged| judged.verdict).collect()
+}
+
+/// The rule as it is told: by all errors that came up before.
+fn naive(before: &[ErrorHash], error: ErrorHash) -> (Verdict, usize) {
+    let seen = before.iter().filter(|one| **one == error).count();
+    let mut turns = before.to_vec();
+    turns.dedup();
+    let alternates = matches!(turns[..], [.., a, b, c] if a == c && b == error);
+    let verdict = if seen >= 2 || alternates {
+        Verdict::Block
+    } else if seen > 0 && before.last() != Some(&error) {
+        Verdict::Warn
+    } else {
+        Verdict::Allow
+    };
+    (verdict, seen + 1)
 }
 
 #[test]
@@ -45,8 +71,27 @@ fn an_error_that_comes_back_is_warned_of_and_one_that_takes_turns_or_comes_a_thi
         verdicts(&[1, 2, 3, 1, 2]),
         [Allow, Allow, Allow, Warn, Warn]
     );
-    let judged = judge_error(&[error(1), error(2), error(1)], error(1));
+    let judged = judgements([1, 2, 1, 1].map(error)).pop().unwrap();
     assert_eq!((judged.count, judged.reason), (3, ErrorReason::TooOften));
+}
+
+#[test]
+fn a_pass_clears_what_came_up_and_of_very_many_errors_the_earliest_are_forgotten() {
+    let mut failures = Failures::default();
+    for _ in 0..3 {
+        failures.came_up(error(1));
+    }
+    assert_eq!(failures.judge(error(1)).verdict, Verdict::Block);
+    failures.clear(Seq::new(7));
+    assert_eq!(failures.judge(error(1)).reason, ErrorReason::New);
+    assert_eq!(failures.cleared_through, Seq::new(7));
+
+    failures.came_up(error(0));
+    for number in 1..=ERRORS_KEPT_MAX {
+        failures.came_up(error(u8::try_from(number).unwrap()));
+    }
+    assert_eq!(failures.judge(error(0)).reason, ErrorReason::New);
+    assert_eq!(failures.judge(error(1)).reason, ErrorReason::CameBack);
 }
 
 #[test]
@@ -108,18 +153,24 @@ fn approach(text: &str, files: &[&str], symbols: &[&str]) -> Approach {
 const TASK: &str = "org/a/project/p/worktree/w/task/t";
 const DESCRIPTION: &str = "Requests of the client fail when the server is slow.";
 
-fn failed(task: &str, approach: Approach, at_s: u64, reason: &str) -> Failed {
-    Failed {
+fn failed(task: &str, approach: Approach, seq: u64, reason: &str) -> FailedApproach {
+    FailedApproach {
         task: Scope::parse(task).unwrap(),
+        seq: Seq::new(seq),
+        verification: VerificationId::from_bytes([7; 16]),
         approach,
-        at: Timestamp::from_ms(at_s * 1_000),
         reason: reason.to_owned(),
-        is_cleared: false,
+        at: Timestamp::from_ms(seq * 1_000),
     }
 }
 
-fn judged(proposed: &Approach, failed: &[Failed]) -> ApproachJudged {
-    judge_approach(proposed, &Scope::parse(TASK).unwrap(), DESCRIPTION, failed)
+fn judged(proposed: &Approach, failed: &[FailedApproach]) -> ApproachJudged {
+    let to = Proposed {
+        task: &Scope::parse(TASK).unwrap(),
+        description: DESCRIPTION,
+        cleared_through: Seq::new(2),
+    };
+    judge_approach(proposed, to, failed)
 }
 
 #[test]
@@ -129,7 +180,7 @@ fn what_failed_is_rejected_in_other_words_and_another_fix_that_shares_boilerplat
         &["src/http.rs"],
         &["Client::read"],
     );
-    let before = [failed(TASK, tried, 1, "still times out")];
+    let before = [failed(TASK, tried, 3, "still times out")];
     let again = approach(
         "Raise Client::read's timeout so that reading may take longer",
         &["./src/http.rs"],
@@ -154,13 +205,10 @@ fn what_failed_in_another_task_or_before_a_pass_warns() {
     let elsewhere = failed(
         "org/a/project/p/worktree/w/task/u",
         tried.clone(),
-        1,
+        3,
         "no use",
     );
-    let cleared = Failed {
-        is_cleared: true,
-        ..failed(TASK, tried.clone(), 2, "no use")
-    };
+    let cleared = failed(TASK, tried.clone(), 2, "no use");
     for before in [&elsewhere, &cleared] {
         assert_eq!(
             judged(&tried, std::slice::from_ref(before)).verdict,
@@ -213,17 +261,11 @@ proptest! {
     }
 
     #[test]
-    fn verdicts_follow_from_counts_and_turns(errors in proptest::collection::vec(0u8..4, 1..12)) {
+    fn verdicts_are_those_of_all_errors_before(errors in proptest::collection::vec(0u8..5, 1..24)) {
         let hashes: Vec<ErrorHash> = errors.iter().map(|number| error(*number)).collect();
-        let (last, before) = hashes.split_last().unwrap();
-        let found = judge_error(before, *last);
-        let count = hashes.iter().filter(|hash| *hash == last).count();
-        prop_assert_eq!(found.count as usize, count);
-        if count >= 3 {
-            prop_assert_eq!(found.verdict, Verdict::Block);
-        }
-        if count == 1 {
-            prop_assert_eq!(found.verdict, Verdict::Allow);
+        for (at, judged) in judgements(hashes.iter().copied()).iter().enumerate() {
+            let told = (judged.verdict, judged.count as usize);
+            prop_assert_eq!(told, naive(&hashes[..at], hashes[at]));
         }
     }
 
