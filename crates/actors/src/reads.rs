@@ -46,6 +46,7 @@ pub use declared::DeclaredView;
 pub use entries::{EntryView, History};
 pub use erasure::Remains;
 pub use evidence::EvidenceText;
+pub use fixes::FixChecked;
 pub use graph::{GraphAsked, GraphBounds, GraphEdge, GraphEdgeKind, GraphNode, GraphParts};
 pub use impact::Viewer;
 pub use promotions::{JobPlace, ListedJob};

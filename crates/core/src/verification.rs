@@ -7,6 +7,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::circular::Approach;
 use crate::citation::{self, Citation};
 use crate::entry::Binding;
 use crate::error::{Error, ErrorCode};
@@ -191,11 +192,25 @@ impl NewFailure {
     }
 }
 
-/// Checks names of one sort that an approach touches.
+/// Checks an approach that is proposed: that it says something, and not too much.
 ///
 /// # Errors
-/// `too_large` for too many of them or one that is too long, `invalid_argument` for one that is empty.
-pub fn check_names(what: &'static str, names: &[String]) -> Result<(), Error> {
+/// `too_large`, `invalid_argument`.
+pub fn check_approach(approach: &Approach) -> Result<(), Error> {
+    if approach.text.trim().is_empty() {
+        let why = "an approach says what is to be tried";
+        return Err(Error::new(ErrorCode::InvalidArgument, why));
+    }
+    if approach.text.len() > ERROR_TEXT_BYTES_MAX {
+        let (limit, given) = (ERROR_TEXT_BYTES_MAX as u64, approach.text.len() as u64);
+        return Err(Error::too_large("approach bytes", limit, given));
+    }
+    check_names("files of an approach", &approach.files)?;
+    check_names("symbols of an approach", &approach.symbols)
+}
+
+/// Checks names of one sort that an approach touches.
+fn check_names(what: &'static str, names: &[String]) -> Result<(), Error> {
     if names.len() > APPROACH_NAMES_MAX {
         let (limit, given) = (APPROACH_NAMES_MAX as u64, names.len() as u64);
         return Err(Error::too_large(what, limit, given));

@@ -24,6 +24,27 @@ pub enum Verdict {
     Reject,
 }
 
+impl Verdict {
+    /// All verdicts.
+    pub const ALL: [Self; 4] = [
+        Self::Allow,
+        Self::Warn,
+        Self::Block,
+        Self::Reject,
+    ];
+
+    /// The verdict's name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Warn => "warn",
+            Self::Block => "block",
+            Self::Reject => "reject",
+        }
+    }
+}
+
 /// Why an error is judged as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +59,29 @@ pub enum ErrorReason {
     TakesTurns,
     /// It came up for the third time, or more often.
     TooOften,
+}
+
+impl ErrorReason {
+    /// All reasons.
+    pub const ALL: [Self; 5] = [
+        Self::New,
+        Self::Repeated,
+        Self::CameBack,
+        Self::TakesTurns,
+        Self::TooOften,
+    ];
+
+    /// The reason's name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Repeated => "repeated",
+            Self::CameBack => "came_back",
+            Self::TakesTurns => "takes_turns",
+            Self::TooOften => "too_often",
+        }
+    }
 }
 
 /// What follows from an error that comes up.
