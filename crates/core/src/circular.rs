@@ -8,6 +8,7 @@ mod essence;
 mod failures;
 mod fingerprint;
 mod history;
+mod lists;
 mod normal;
 mod told;
 

@@ -37,9 +37,9 @@ impl<S: Store> Reader<S> {
     /// `not_found` where the task was never opened, and what the store answers.
     pub async fn check_fix(&self, task: &Scope, proposed: &Approach) -> Result<FixChecked, Error> {
         let mut txn = self.snapshot().await?;
-        let opened = task_of(&mut txn, task).await?.ok_or_else(|| {
-            Error::new(ErrorCode::NotFound, format!("{task} was never opened"))
-        })?;
+        let opened = task_of(&mut txn, task)
+            .await?
+            .ok_or_else(|| Error::new(ErrorCode::NotFound, format!("{task} was never opened")))?;
         let failed = failures(&mut txn, task).await;
         let (failed, cut) = failed.map_err(|error| refusal(&error))?;
         Ok(checked(task, &opened, proposed, &failed, cut))
@@ -73,7 +73,8 @@ impl<S: Store> Reader<S> {
             bytes += value.len();
             page.next = Some(failed.seq);
             // Another scope may share the hash of this one.
-            page.items.extend(Some(failed).filter(|failed| failed.task == *task));
+            page.items
+                .extend(Some(failed).filter(|failed| failed.task == *task));
         }
         Ok(page)
     }

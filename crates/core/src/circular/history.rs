@@ -26,12 +26,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts.
-    pub const ALL: [Self; 4] = [
-        Self::Allow,
-        Self::Warn,
-        Self::Block,
-        Self::Reject,
-    ];
+    pub const ALL: [Self; 4] = [Self::Allow, Self::Warn, Self::Block, Self::Reject];
 
     /// The verdict's name.
     #[must_use]

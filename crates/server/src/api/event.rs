@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sillok_core::entry::Metadata;
 use sillok_core::event::{
-    FixFailed,
     AnchorAdded, Body, DecisionSaved, EntryAmended, EntryCreated, EntryMerged, EventKind,
-    EvidenceSaved, Text,
+    EvidenceSaved, FixFailed, Text,
 };
 use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::promotion;

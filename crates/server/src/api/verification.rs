@@ -8,7 +8,9 @@ use sillok_core::id::{CommandId, EntryId, Seq, VerificationId};
 use sillok_core::promotion;
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
-use sillok_core::verification::{NewFailure, NewVerification, Outcome, Verification, VerificationSource};
+use sillok_core::verification::{
+    NewFailure, NewVerification, Outcome, Verification, VerificationSource,
+};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Actor, Binding, Citation, Disposition, ErrorJudged, PromotionSpent, citation, schema};
