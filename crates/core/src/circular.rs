@@ -10,7 +10,11 @@ mod fingerprint;
 mod history;
 mod lists;
 mod normal;
+mod origin;
+mod paths;
+mod shapes;
 mod told;
+mod wrapping;
 
 pub use approach::{Approach, Words};
 pub use failures::{ERROR_TIMES_MAX, ERRORS_KEPT_MAX, Failures};

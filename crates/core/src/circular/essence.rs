@@ -1,125 +1,56 @@
 //! Which lines of an error's text say what went wrong.
 //!
-//! Owns the shapes in which test runners, compilers, runtimes and a cluster's tool print errors, as far as it takes to tell the
-//! core of an error from frames, echoes of code, progress, hints and sums. A text of no known shape is taken whole. It must not
-//! know what of a line stays the same: that is [`super::normal`]'s.
+//! Owns how the core of an error is told from frames, echoes of code, progress, hints and sums, by the shapes of
+//! [`super::shapes`]. A text of no known shape is taken whole. It must not know what of a line stays the same: that is
+//! [`super::normal`]'s.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-use super::normal;
-
-/// Lines that say nothing of what went wrong, wherever they stand.
-static NOISE: LazyLock<RegexSet> = LazyLock::new(|| {
-    set(&[
-        // Frames of stacks.
-        r"^\s*at (?:async |new )?[\w$.<>\[\] /-]+(?: \[as [^\]]+\])? ?\(.*\)$",
-        r"^\s*at (?:async )?(?:file://)?/?[\w@./\\:-]+:\d+:\d+$",
-        r"^\s*\.\.\. \d+ (?:more|common frames omitted)$",
-        r"^\s*\d+: +(?:0x[0-9a-f]+ - )?[\w<>:{}$ &*]+$",
-        r"^\s*at /rustc/|^\s*at \.?/?[\w./-]+\.rs:\d+",
-        r#"^\s*File "[^"]*", line \d+, in "#,
-        r"^goroutine \d+ |^\t/.*\.go:\d+ \+0x|^created by |^\S+\(0x[0-9a-f, .{}x]*\)$",
-        r"^stack backtrace:|^Traceback \(most recent call last\)|^note: run with `RUST_BACKTRACE|^note: Some details are omitted",
-        // Code that is shown, and rules that are drawn.
-        r"^\s*\d+ *[|│]",
-        r"^\s*[|│](?:\s*[|│.]*)?$",
-        r"^>? *\d+ \||^\s*[│|]?\s*\d+: ",
-        r"^\s*[-=~_.*─═]{3,}\s*$",
-        r"^\s*[\^~]+\s*$",
-        // Sums, progress and hints.
-        r"(?i)^\s*(?:tests?|test suites|snapshots|time|ran all test suites|seed|rootdir|platform|plugins|cachedir|collecting|collected|running \d+ tests?)\b[:=. ]",
-        r"^test result: |^failures:$|^successes:$|^---- .* stdout ----$|^error: test failed, to rerun|^error: could not compile|^error: aborting due to|^For more information about this error|^warning: build failed",
-        r"^=+ (?:FAILURES|ERRORS|short test summary info|test session starts|warnings summary|.* in <?[\d.]+s?.*) =+$|^=+ .*(?:failed|passed|error).* in .*=+$",
-        r"^_+ .* _+$|^!+ .* !+$",
-        r"^ok\s+\S+\s+|^PASS\b|^--- PASS|^=== (?:RUN|CONT|PAUSE|NAME)|^\s*✓|^exit status \d+$|^FAIL(?:\s+\S+\s+[\d.]+s)?$|^FAIL\t",
-        r"^\s*(?:Compiling|Finished|Running|Doc-tests|Downloaded|Downloading|Updating|Blocking|Checking|Building|Fresh)\b",
-        r"^make(?:\[\d+\])?: |^ninja: |^\[\s*\d+(?:%|/\d+)\]|^collect2: |^compilation terminated\.|^\d+ errors? generated|^Found \d+ errors?",
-        r"(?i)^(?:\[\w+\] )?Total time:|^\[(?:INFO|DEBUG|WARNING)\]|^BUILD FAILURE|^\[ERROR\] (?:Tests run:|Failures:|Errors:|There are test failures|To see the full stack|Re-run Maven|For more information|-> \[Help|After correcting|\[Help|Failed to execute goal)|^\[ERROR\]\s*$|^Tests run: ",
-        r"^\s*(?:= )?(?:note|help|hint|warning|info): |^\s*Hint:|^npm (?:ERR!|error) (?:A complete log|code ELIFECYCLE|errno|lifecycle)",
-        r"^test \S+ \.\.\. ok$|^\S+\.py [.FEsx]+\s*(?:\[\s*\d+%\])?$|^\S+::\S+ (?:PASSED|SKIPPED)",
-        r"^In file included from |^\s+from .*[:,]$|^\S+: In (?:function|member function|instantiation|constructor|static member function)|^\S+: At global scope",
-    ])
-});
-
-/// Lines that say what went wrong.
-static CORE: LazyLock<RegexSet> = LazyLock::new(|| {
-    set(&[
-        // Rust.
-        r"^error(?:\[E\d+\])?: ",
-        r"panicked at",
-        r"^assertion [`']?|^\s*(?:left|right): |^Error: ",
-        r"^test \S+ \.\.\. FAILED$",
-        r"^\s*(?:-->|:::) ",
-        r"^\s*[|│]\s.*(?:\^+|-+) \S|^\s*= note: expected|^\s*found |^\s*= (?:help|note): the trait",
-        // Python.
-        r"^E\s+\S",
-        r"^(?:FAILED|ERROR) \S+",
-        r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failure|Timeout|Expired|NotFound|DoesNotExist|Refused|Denied)\b",
-        // JavaScript.
-        r"^\s*● ",
-        r"^\s*(?:Expected|Received)\b.*:",
-        r"^\s*expect\(|^\s*Snapshot name: ",
-        r"^\s*(?:Uncaught )?(?:[A-Za-z]+Error|Error)(?: \[\w+\])?: ",
-        r"error TS\d+: |^\s+(?:Argument of type|Type '|Property '|Object literal|Types of|The expected type)",
-        r"^\s*✕|^\s*×",
-        // Go.
-        r"^\s*--- FAIL: ",
-        r"^\s+\S+_test\.go:\d+: ",
-        r"^panic: |^fatal error: |^\[signal ",
-        r"^\S+\.go:\d+(?::\d+)?: ",
-        // C and C++.
-        r":\d+(?::\d+)?: (?:fatal )?error: ",
-        r"undefined reference to|multiple definition of|Undefined symbols|symbol\(s\) not found|cannot find -l",
-        r"(?i)segmentation fault|core dumped|^\S*==\d+==ERROR|AddressSanitizer|runtime error: ",
-        // The JVM.
-        r#"^Exception in thread "#,
-        r"^\s*(?:Caused by|Suppressed): ",
-        r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:\$\w+)*(?:: |$)",
-        r"^\s*(?:symbol|location): ",
-        r"^\[ERROR\] +\S+\.\S+[:.]",
-        // Kubernetes, and what runs in it.
-        r"^(?:The \S+ .* is invalid|Error from server|error: |Unable to connect)",
-        r"^\s*(?:Warning|Reason|Message|Last State|Exit Code)[: ]+ *\S",
-        r"^CONFLICT |CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainer\w*Error|FailedScheduling|Evicted",
-    ])
-});
-
-/// Words by which lines of no known shape say that something went wrong.
-static WORDS: LazyLock<RegexSet> = LazyLock::new(|| {
-    set(&[
-        r"(?i)\b(?:error|errors|exception|fail|failed|failure|fatal|panic|denied|refused|not found|no such|cannot|can't|could not|couldn't|unable|undefined|unexpected|invalid|timed out|timeout|killed|abort|aborted|missing|unknown|mismatch|exited with|exit code|returned non-zero)\b",
-    ])
-});
-
-fn set(shapes: &[&str]) -> RegexSet {
-    RegexSet::new(shapes).expect("shapes of the lists")
-}
+use super::shapes::{CHANGED, CORE, DIFF, HEAD, NOISE, ROW, WORDS};
+use super::{normal, origin, wrapping};
 
 /// The core of an error: its normalised lines that say what went wrong, each once and sorted, since tests that run beside one
 /// another end in any order. Where no line is of a known shape, those are taken that speak of an error, or else all.
 pub(super) fn core(text: &str) -> BTreeSet<String> {
-    let plain = normal::plain(text);
-    let lines = without_warnings(&plain);
-    let told: Vec<&str> = lines
+    let plain = wrapping::unwrapped(text);
+    let lines = without_full_diffs(without_warnings(&plain));
+    let mut core = chosen(&lines, &CORE);
+    if core.is_empty() {
+        core = chosen(&lines, &WORDS);
+    }
+    if core.is_empty() {
+        core = lines
+            .iter()
+            .copied()
+            .filter(|line| !NOISE.is_match(line))
+            .collect();
+    }
+    if core.is_empty() {
+        core = lines
+            .iter()
+            .copied()
+            .filter(|line| WORDS.is_match(line))
+            .collect();
+    }
+    if core.is_empty() {
+        core.clone_from(&lines);
+    }
+    core.extend(told_by_the_sum(&lines));
+    let names_a_test = core
         .iter()
-        .copied()
-        .filter(|line| !NOISE.is_match(line))
-        .collect();
-    let told = if told.is_empty() { lines } else { told };
-    let mut core = chosen(&told, &CORE);
-    if core.is_empty() {
-        core = chosen(&told, &WORDS);
-    }
-    if core.is_empty() {
-        core = told;
-    }
-    core.into_iter()
+        .any(|line| line.starts_with("FAILED ") || line.starts_with("ERROR "));
+    let is_generic = !names_a_test && core.iter().any(|line| origin::is_generic(line));
+    let mut core: BTreeSet<String> = core
+        .into_iter()
         .map(normalised)
         .filter(|line| !line.is_empty())
-        .collect()
+        .collect();
+    if is_generic {
+        core.extend(origin::of(&lines));
+    }
+    core
 }
 
 /// The lines that say something, but for the warnings of a compiler: these end with an empty line, and come and go beside an
@@ -139,30 +70,125 @@ fn without_warnings(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Lines of some shapes. What a panic or a thrown error says may go on in the lines behind it, which belong to it.
+/// The lines without the whole diffs that pytest prints where it is asked for more, unless the values before are cut.
+fn without_full_diffs(mut lines: Vec<&str>) -> Vec<&str> {
+    let (mut is_cut, mut skips) = (false, false);
+    lines.retain(|line| {
+        let Some(said) = line.strip_prefix("E ") else {
+            skips = false;
+            return true;
+        };
+        if said.contains("assert ") {
+            is_cut = said.contains("...");
+            skips = false;
+        }
+        skips |= said.trim_start().starts_with("Full diff:") && !is_cut;
+        !skips
+    });
+    lines
+}
+
+/// Lines of some shapes. What a panic or a thrown error says may go on in the lines behind it, which belong to it, and so do the
+/// lines that differ where values are compared line by line.
 fn chosen<'a>(lines: &[&'a str], shapes: &RegexSet) -> Vec<&'a str> {
     let mut chosen = Vec::new();
-    let mut left = 0;
+    let (mut left, mut head, mut deeper_than) = (0, None, None);
+    let (mut in_diff, mut in_causes) = (false, false);
     for line in lines {
+        if DIFF.is_match(line) {
+            in_diff = true;
+            left = 0;
+            if !line.starts_with("Diff in ") {
+                continue;
+            }
+        } else if in_diff && CHANGED.is_match(line) {
+            chosen.push(*line);
+            continue;
+        }
+        // The causes of an error may be numbered, as frames are.
+        let cause = line
+            .trim_start()
+            .trim_start_matches(|c: char| c.is_ascii_digit());
+        if left > 0 && line.starts_with("    ") && cause.starts_with(": ") && in_causes {
+            chosen.push(cause.trim_start_matches(": "));
+            left -= 1;
+            continue;
+        }
+        if NOISE.is_match(line) {
+            // A paragraph goes on behind the code that it shows.
+            if !line.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
+                left = 0;
+            }
+            deeper_than = None;
+            in_diff &= !line.trim_start().starts_with("at ");
+            continue;
+        }
+        if HEAD.is_match(line) {
+            head = Some(*line);
+        }
         if shapes.is_match(line) {
+            chosen.extend(head.filter(|_| ROW.is_match(line)));
             chosen.push(*line);
             left = behind(line);
+            deeper_than = goes_on(line).then(|| indent(line));
+            in_causes = *line == "Caused by:";
         } else if left > 0 {
             chosen.push(*line);
             left -= 1;
+        } else if deeper_than.is_some_and(|above| indent(line) > above) {
+            chosen.push(*line);
+        } else {
+            deeper_than = None;
         }
     }
     chosen
 }
 
+/// Whether what a line says goes on in the lines below it that stand further in.
+fn goes_on(line: &str) -> bool {
+    let ends = line.trim_end().ends_with(':');
+    ends && (line.contains("panicked at") || line.contains("_test.go:"))
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
 /// How many lines behind one that says what went wrong belong to it, of whatever shape.
 fn behind(line: &str) -> usize {
-    let line = line.trim_start_matches(['│', '|', ' ']);
-    if line.contains("panicked at") && line.trim_end().ends_with(':') {
-        return 1;
+    let line = line.trim_start_matches(['│', '|', ' ', '\t']).trim_end();
+    let is_numbered = || {
+        let name = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        name.len() < line.len() && name.starts_with(") ")
+    };
+    match line {
+        _ if line.contains("panicked at") && line.ends_with(':') => 1,
+        // A paragraph that explains it, and where it is.
+        _ if line.starts_with("Error: ") => 4,
+        "Caused by:" => 3,
+        _ if line.starts_with("● ") || line.starts_with("ERROR in ") => 1,
+        "running tests:" | "Description:" => 1,
+        // The example of a documentation, and what it gave.
+        "Failed example:" => 8,
+        _ if line.ends_with(": Failure") || line.ends_with(": FAILED:") => 4,
+        _ if line.starts_with("* What went wrong:") => 2,
+        _ if line.starts_with("CMake Error") || line.contains("*** FAILED ***") => 1,
+        _ if line.starts_with("Expected values to be") => 1,
+        _ if is_numbered() && !line.contains('›') => 1,
+        _ => 0,
     }
-    // A paragraph that explains it, and where it is.
-    if line.starts_with("Error: ") { 4 } else { 0 }
+}
+
+/// What the sum of pytest says of the only test that failed, where no lines before say it whole. The width of the terminal may
+/// have cut it: then it says nothing.
+fn told_by_the_sum<'a>(lines: &[&'a str]) -> Option<&'a str> {
+    let mut sums = lines
+        .iter()
+        .filter(|line| line.starts_with("FAILED ") && line.contains("::"));
+    let (sum, other) = (sums.next()?, sums.next());
+    let (_, said) = sum.split_once(" - ")?;
+    let is_told = other.is_some() || lines.iter().any(|line| line.starts_with("E "));
+    (!is_told && !said.ends_with("...")).then_some(said)
 }
 
 /// A line of the core, in the same words whichever tool printed it.
@@ -174,9 +200,33 @@ fn normalised(line: &str) -> String {
         (true, Some((name, _))) => name,
         _ => line,
     };
+    // The same test, as it ends and where its output begins.
+    if let Some(name) = line
+        .strip_prefix("---- ")
+        .and_then(|line| line.strip_suffix(" stdout ----"))
+    {
+        return normal::line(&format!("test {name} ... FAILED"));
+    }
+    let line = match line.strip_prefix("AssertionError: ") {
+        Some(said) if said.starts_with("assert ") => said,
+        _ => line,
+    };
+    // Where on the page a changed line stands.
+    let line = match line.split_once('│') {
+        Some((place, said)) if said.starts_with(['-', '+']) => {
+            let is_place = place.chars().all(|c| c.is_ascii_digit() || c == ' ');
+            return normal::line(if is_place { said } else { line });
+        }
+        _ => line,
+    };
     // A source line is not told, only what is said of it.
-    let line = line
-        .trim_start_matches(['|', '│', ' ', '^', '-', '~'])
-        .trim_start_matches("> ");
-    normal::line(line)
+    let line = if line.starts_with(['|', '│', '^', '~']) || line.starts_with("--") {
+        line.trim_start_matches(['|', '│', ' ', '^', '-', '~'])
+    } else {
+        line
+    };
+    normal::line(
+        line.trim_start_matches("> ")
+            .trim_end_matches(['─', '━', ' ']),
+    )
 }

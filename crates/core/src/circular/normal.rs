@@ -1,7 +1,8 @@
 //! What of a line of an error's text stays the same when the same error comes again.
 //!
-//! Owns the normalisation of one line: what a terminal adds, when and how long it ran, where in memory, in which process and
-//! under which folder, and at which line of a file. It must not know which lines say what went wrong: that is [`super::essence`]'s.
+//! Owns the normalisation of one line: when and how long it ran, where in memory, in which process, under which drawn name or
+//! port. What lies before a checkout is [`super::paths`]'. It must not know which lines say what went wrong: that is
+//! [`super::essence`]'s.
 //!
 //! What is left names the error: another key, another value or another test is another error. So a number is only taken out where
 //! its place says what it counts.
@@ -11,146 +12,234 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Folders of a project from which on a path is kept: what lies before them differs between checkouts.
-const KEPT_FROM: &[&str] = &[
-    "src",
-    "lib",
-    "libs",
-    "test",
-    "tests",
-    "__tests__",
-    "spec",
-    "app",
-    "apps",
-    "pkg",
-    "cmd",
-    "internal",
-    "packages",
-    "crates",
-    "include",
-    "scripts",
-    "examples",
-    "benches",
-    "server",
-    "client",
-    "services",
-];
-/// Folders in which people and machines have their checkouts and what is thrown away.
-const CHECKED_OUT_IN: &[&str] = &[
-    "home",
-    "Users",
-    "root",
-    "tmp",
-    "temp",
-    "private",
-    "var",
-    "workspace",
-    "workspaces",
-    "builds",
-    "build",
-    "github",
-    "srv",
-    "mnt",
-];
+use super::paths;
 
 /// The first port that systems hand out to whoever asks for any.
 const PORTS_DRAWN_FROM: u32 = 32_768;
 /// Hexadecimal digits that make a name that nobody chose.
 const HEX_MIN: usize = 8;
 
-/// What is replaced, in this order.
-static STEPS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
-    [
-        // A line of a log begins with when and where it was written.
-        (r"\b[EWIF]\d{4} \d{2}:\d{2}:\d{2}\.\d+\s+\d+ ", ""),
+type Steps = Vec<(Regex, &'static str)>;
+
+/// What is replaced first: when it happened, and how long what was measured took.
+static CLOCK: LazyLock<Steps> = LazyLock::new(|| {
+    steps(&[
+        // How long a test took stands behind its name.
         (
-            r"\d{4}[-/]\d{2}[-/]\d{2}[T ]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?Z|[ ]?[+-]\d{2}:?\d{2})?",
+            r"\s*[(\[]\s*(?:\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|m|h|milliseconds?|seconds?|minutes?|hours?)(?:, )?)+\s*[)\]]$",
+            "",
+        ),
+        (
+            r"\d{4}[-/]\d{2}[-/]\d{2}[T ]\d{2}:\d{2}:\d{2}[.,]\d+(?: ?Z\b| ?[+-]\d{2}:?\d{2})?(?: UTC| GMT)?(?: m=[+-][\d.]+)?",
             "<time>",
         ),
-        (r"\b\d{4}-\d{2}-\d{2}\b", "<time>"),
-        (
-            r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{1,2},? \d{4}\b",
-            "<time>",
-        ),
+        (r"\b\d{1,2}:\d{2}:\d{2}[.,]\d+\b", "<time>"),
         // Seconds or milliseconds since 1970.
         (r"\b1[5-9]\d{8}(?:\.\d+|\d{3})?\b", "<time>"),
-        (r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?[AP]M)?\b", "<time>"),
+        (
+            r"\b\d+\.\d+\s?(?:ns|µs|us|ms|milliseconds?|secs?|seconds?|mins?|minutes?|s)\b",
+            "<duration>",
+        ),
+    ])
+});
+
+/// What is replaced next, but not where it is a value that is compared.
+static WHEN: LazyLock<Steps> = LazyLock::new(|| {
+    let months = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*";
+    let (days, in_words) = (
+        format!(
+            r"\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?(?:\d{{1,2}} {months} \d{{4}}|{months} \d{{1,2}},? \d{{4}}|\d{{1,2}}/{months}/\d{{4}})\b"
+        ),
+        format!(
+            r"\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?{months} +\d{{1,2}} \d{{2}}:\d{{2}}:\d{{2}}(?:\.\d+)?(?: [A-Z]{{3,4}})?(?: \d{{4}})?\b"
+        ),
+    );
+    steps(&[
+        (
+            r"\d{4}[-/]\d{2}[-/]\d{2}[T ]\d{2}:\d{2}:\d{2}(?: ?Z\b| ?[+-]\d{2}:?\d{2})?(?: UTC| GMT)?",
+            "<time>",
+        ),
+        (in_words.as_str(), "<time>"),
+        (days.as_str(), "<time>"),
+        (r"\b\d{4}-\d{2}-\d{2}\b", "<time>"),
+        (r"\b\d{1,2}:\d{2}:\d{2}(?: ?[AP]M)?\b", "<time>"),
+        (
+            r"\b(?:\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|milliseconds?|microseconds?|secs?|seconds?|mins?|minutes?|hours?|days?|[hms]))+\b",
+            "<duration>",
+        ),
+        (r"<duration>(?:(?:,| and)? <duration>)+", "<duration>"),
+    ])
+});
+
+/// What is replaced, in this order.
+static STEPS: LazyLock<Steps> = LazyLock::new(|| {
+    steps(&[
+        // How long it took, behind what it was.
+        (r"^([✕×✖✗].*?)\s+<duration>$", "$1"),
+        (
+            r"^((?:TRY \d+ )?(?:FAIL|TIMEOUT|SIG[A-Z]+|ABORT)) +\[[^\]]*\](?: \([^)]*\))?",
+            "FAIL",
+        ),
         (
             r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b",
             "<uuid>",
         ),
-        (r"\b0x[0-9a-fA-F]+\b", "<address>"),
-        (r"\b([A-Za-z_$][\w$]*(?:;)?)@[0-9a-f]{5,16}\b", "$1@<address>"),
+        (r"\b0[0-9A-HJKMNP-TV-Z]{25}\b", "<id>"),
+        (r"\+0x[0-9a-f]+", "+<offset>"),
         (
-            r"\b(?:\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|secs?|seconds?|mins?|minutes?|hours?|[hms]))+\b",
-            "<duration>",
+            r"\b(address|addr|pc|sp|bp|fp|lr|ip)([ =])0x[0-9a-f]+",
+            "$1$2<address>",
         ),
-        (r"\(x\d+ over ", "(x<n> over "),
-        (r"(?i)\b(pid|process|tid|thread)([ =:#]+)\d+\b", "$1$2<process>"),
+        (
+            r"\b([A-Za-z_$][\w$]*(?:;)?)@[0-9a-f]{5,16}\b",
+            "$1@<address>",
+        ),
+        (r"\balloc\d+\b", "alloc<n>"),
+        (r"\s*\(x\d+ over [^)]*\)", ""),
+        // Processes, threads and pools.
+        (
+            r"(?i)\b(pid|process|tid|thread|lwp)([ =:#]+)\d+\b",
+            "$1$2<process>",
+        ),
+        (r"\b(thread )T\d+\b", "$1<process>"),
         (r"\b([Tt]hread-)\d+", "$1<process>"),
+        (r"\b(goroutine )\d+", "$1<process>"),
+        (
+            r"\b(\w*[Pp]ool|exec|executor|dispatcher|\w+Worker|nio-\d+)-\d+(?:-thread-\d+)?\b",
+            "$1-<process>",
+        ),
         (r"\bThreadId\(\d+\)", "ThreadId(<process>)"),
         (r"(thread '[^']*') \(\d+\)", "$1"),
         (r"\((node|python|ruby|java):\d+\)", "($1:<process>)"),
-        (r"\b([A-Za-z][\w.-]*)\[\d+\]:", "$1:"),
+        (r"(^|[ (])([A-Za-z(][\w.()-]*)\[\d+\]:", "$1$2:"),
+        (r"<time>:? \[\d+\]", "<time>"),
+        (r"\b(ERROR|WARN|FATAL) +\d+ --- ", "$1 --- "),
         (r"==\d+==", "==<process>=="),
-        (r#"(?i)\b((?:request|trace|span|correlation)[ _-]?id["']?[:= ]+["']?)[\w-]+"#, "$1<id>"),
-        // Steps of a build are numbered, with the seconds that it took to there.
-        (r"^#\d+ (?:\d+\.\d+ )?", ""),
+        (
+            r#"(?i)\b((?:request|trace|span|correlation|host)[ _-]?id["']?[:= ]+["']?)[\w+/=-]+"#,
+            "$1<id>",
+        ),
+        (
+            r"(?i)\b(attempt|retry|retry count|try)([ #=:]+)\d+(?:(?:/| of )\d+)?",
+            "$1$2<n>",
+        ),
+        (r"(?i)\b(after )\d+( (?:attempts|retries|tries))", "$1<n>$2"),
+        // How much memory there was at the moment.
+        (
+            r"\d+(?:\.\d+)? ?[KMGT]i?B((?: memory)? (?:is |are )?(?:free|in use|already allocated|allocated by|reserved|cached|used|available|left)\b)",
+            "<size>$1",
+        ),
         (r"[‘’`´]", "'"),
         (r"[“”]", "\""),
         // Where in a file, in words, and behind a method of a class.
         (r"\b([A-Z]\w*(?:\.\w+)+):\d+\b", "$1"),
-        (r"(?i)\b(line|column|col|offset|position)([ :=]+)\d+", "$1$2<n>"),
+        (
+            r"(?i)\b(line|column|col|offset|position)([ :=]+)\d+",
+            "$1$2<n>",
+        ),
         (r"(?i)\b(lines)([ :=]+)\d+-\d+", "$1$2<n>"),
-        // What a cluster adds to the name of a pod.
-        (r"-[a-f0-9]{8,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b", "-<pod>"),
+        (
+            r"\b(line <n>: +)\d+ +(Killed|Segmentation|Aborted|Terminated|Bus|Illegal|Floating)",
+            "$1$2",
+        ),
+        (r"(\.\w+):line <n>", "$1"),
+        (r"(\.kts?): \(\d+, \d+\)", "$1"),
+        (r"^\d+:\d+(?:-\d+)? +(error|warning|✖|×|-)", "$1"),
+        (r" - (error TS\d+: )", ": $1"),
+        (r" \[[^\]]*\.\w*proj\]$", ""),
+        (r"(process didn't exit successfully: '[^ ']+) [^']*'", "$1'"),
+        // Tests that are numbered in the order in which they end.
+        (r"^\d+\) ", ""),
+        (r"^(not ok) \d+ ", "$1 "),
+        (r"^\s*\d+/\d+ (Test) +#\d+: (\S+) \.*", "$1 $2 "),
+        (r"^\d+ - (\S+ \([A-Z]\w*\))", "$1"),
+        // What a cluster adds to the name of a pod, how often it began anew, and where it answers.
+        (
+            r"-(?:[a-f0-9]{8,10}|[bcdfghjklmnpqrstvwxz2456789]{8,10})-[bcdfghjklmnpqrstvwxz2456789]{5}(_|\b)",
+            "-<pod>$1",
+        ),
         (
             r#"\b(pods?[/ ]"?[a-z0-9.-]*?)-[bcdfghjklmnpqrstvwxz2456789]{5}\b"#,
             "$1-<pod>",
         ),
+        (r"^(\S+ +\d+/\d+ +[A-Z][\w:]+) +\d+ .*$", "$1"),
+        (r"\b172\.(?:1[7-9]|2\d|3[01])\.0\.\d+\b", "<ip>"),
+        (r"\b(read|write|dial) (tcp|udp) [\w.:\[\]<>]+->", "$1 $2 "),
         (r"\bsha256:[0-9a-f]{12,64}\b", "<hash>"),
-    ]
-    .map(|(shape, to)| (Regex::new(shape).expect("a shape of the list"), to))
-    .into()
+        // Objects that are thrown away once they are linked.
+        (r"\bcc[A-Za-z0-9]{6}\.([os]|ltrans\w*)\b", "<object>.$1"),
+        (r"-[0-9a-f]{6}\.o\b", "-<hash>.o"),
+        (r"\b(sender|receiver|Receiver|generator)=\d[\d.]+", "$1"),
+        (r"\[((?:\w+-)?\w+) \d+/\d+\]", "[$1]"),
+    ])
 });
 
-static TERMINAL: LazyLock<Regex> = LazyLock::new(|| {
-    let shape = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]";
+/// Values of a comparison, by their label or by what stands between them.
+static COMPARED: LazyLock<Regex> = LazyLock::new(|| {
+    let shape = r"(?i)^\W*(?:expected|received|actual|left|right|got|want|wanted|but was|found|which is)\b[^:=]{0,30}[:=]|^[-+<>]|\bwant(?:ed)?\b|\bgot\b| [!=]==? |but was|\bto (?:equal|be|eql|match)\b|did not equal";
     Regex::new(shape).expect("a shape")
 });
-/// A path, with where in the file behind it.
-static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    let part = r"[\w.@+~$%{}-]";
-    let shape = format!(
-        r"(?:file://)?(?:\b[A-Za-z]:)?(?:[\\/]?{part}+(?:[\\/]+{part}+)+|[\\/]{part}+|{part}*\w\.[A-Za-z]\w{{0,5}}\b)(?:\((?:\d+)(?:,\s?\d+)?\)|(?::\d+){{1,2}})?"
-    );
-    Regex::new(&shape).expect("a shape")
+/// What is measured, and not chosen.
+static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
+    let shape = r"(?i)\b(?:took|elapsed|after|within|slow|slower|at most|less than|greater than|under|below|timed? ?out|timeout|deadline|waited|waiting|exceeded)\b";
+    Regex::new(shape).expect("a shape")
 });
+/// A fraction beside the bound that it misses.
+static BOUNDED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r" (?:<|>|<=|>=) ").expect("a shape"));
+static FRACTION: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b\d+\.\d{3,}(?:e-?\d+)?\b").expect("a shape"));
+static PROBED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\bprobe failed|\bkubelet\b|:10250\b|\bpod\b|, client: |\[client ")
+        .expect("a shape")
+});
+static IP: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b\d{1,3}(?:\.\d{1,3}){3}\b").expect("a shape"));
 static PORT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"([\w.\])-]):(\d{5})\b").expect("a shape"));
+    LazyLock::new(|| Regex::new(r"([\w.\])>-]):(\d{5})\b").expect("a shape"));
+static ADDRESS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b0x([0-9a-fA-F]+)\b").expect("a shape"));
 static HEX: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[0-9a-fA-F]{7,64}\b").expect("a shape"));
-static PLACE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?:\(\d+(?:,\s?\d+)?\)|(?::\d+){1,2})$").expect("a shape"));
+static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
+    let shape = r"(?i)\b(?:commit|apply|applying|revert|merge|rebase|cherry-pick|HEAD|parent|object|pick|modified in)\b|[0-9a-f]{7}\.\.";
+    Regex::new(shape).expect("a shape")
+});
 
-/// A text without what a terminal makes of it: no colours, and of a line that was written over, what was written last.
-pub(super) fn plain(text: &str) -> String {
-    let text = TERMINAL.replace_all(text, "");
-    let lines = text.lines().map(|line| {
-        let line = line.trim_end_matches('\r');
-        line.rsplit('\r').next().unwrap_or(line)
-    });
-    lines.collect::<Vec<&str>>().join("\n")
+/// Digests that are compared are values.
+static DIGEST: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:checksum|digest|sha-?\d*|hash|integrity)\b").expect("a shape")
+});
+
+fn steps(steps: &[(&str, &'static str)]) -> Steps {
+    let step =
+        |(shape, to): &(&str, &'static str)| (Regex::new(shape).expect("a shape of the list"), *to);
+    steps.iter().map(step).collect()
 }
 
-/// A line of such a text, normalised.
-pub(super) fn line(text: &str) -> String {
-    let mut line = Cow::Borrowed(text);
-    for (shape, to) in STEPS.iter() {
+fn replaced<'a>(mut line: Cow<'a, str>, steps: &Steps) -> Cow<'a, str> {
+    for (shape, to) in steps {
         if let Cow::Owned(changed) = shape.replace_all(&line, *to) {
             line = Cow::Owned(changed);
         }
     }
+    line
+}
+
+/// A line of a text, normalised.
+pub(super) fn line(text: &str) -> String {
+    let is_compared = COMPARED.is_match(text);
+    let mut line = replaced(Cow::Borrowed(text), &CLOCK);
+    if !is_compared || MEASURED.is_match(text) {
+        line = replaced(line, &WHEN);
+    }
+    if BOUNDED.is_match(text) {
+        line = Cow::Owned(FRACTION.replace_all(&line, "<measured>").into_owned());
+    }
+    if PROBED.is_match(text) {
+        line = Cow::Owned(IP.replace_all(&line, "<ip>").into_owned());
+    }
+    let line = replaced(line, &STEPS);
     let line = PORT.replace_all(&line, |found: &Captures<'_>| {
         let drawn = found[2]
             .parse::<u32>()
@@ -158,14 +247,22 @@ pub(super) fn line(text: &str) -> String {
         let port = if drawn { "<port>" } else { &found[2] };
         format!("{}:{port}", &found[1])
     });
-    let line = PATH.replace_all(&line, |found: &Captures<'_>| path(&found[0]));
+    let line = ADDRESS.replace_all(&line, |found: &Captures<'_>| {
+        if is_code(&found[1], is_compared) {
+            found[0].to_owned()
+        } else {
+            "<address>".to_owned()
+        }
+    });
+    let line = paths::written(&line);
+    let is_commit = COMMIT.is_match(&line);
+    let is_digest = is_compared && DIGEST.is_match(&line);
     let line = HEX.replace_all(&line, |found: &Captures<'_>| {
         let (text, has) = (&found[0], |is: fn(&char) -> bool| {
             found[0].chars().any(|c| is(&c))
         });
-        let is_drawn =
-            text.len() >= HEX_MIN && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic);
-        if is_drawn {
+        let is_long = text.len() >= HEX_MIN || is_commit;
+        if is_long && !is_digest && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic) {
             "<hash>".to_owned()
         } else {
             text.to_owned()
@@ -174,49 +271,8 @@ pub(super) fn line(text: &str) -> String {
     line.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// A path without where its checkout lies and without where in the file it points; what merely looks like one as it is.
-fn path(found: &str) -> String {
-    let whole = PLACE.replace(found, "");
-    if !whole.contains(['/', '\\']) {
-        // A file alone, or two names with a point between them: `a.rs:3`, and `x.value`.
-        return whole.into_owned();
-    }
-    let whole = whole.trim_start_matches("file://").replace('\\', "/");
-    let parts: Vec<&str> = whole
-        .split('/')
-        .filter(|part| !matches!(*part, "" | "." | ".."))
-        .collect();
-    let Some((last, folders)) = parts.split_last() else {
-        return whole;
-    };
-    let drive = parts[0]
-        .strip_suffix(':')
-        .is_some_and(|letter| letter.len() == 1);
-    let is_absolute = whole.starts_with('/') || drive;
-    if !is_absolute && !last.contains('.') {
-        // `and/or`, `application/json`, `deployment/web`: no file.
-        return whole;
-    }
-    let from_a_library = parts.iter().rposition(|part| is_library(part));
-    let from_a_folder = || {
-        let kept = |part: &&str| KEPT_FROM.contains(part);
-        parts.iter().position(kept).filter(|_| is_absolute)
-    };
-    if let Some(from) = from_a_library.or_else(from_a_folder) {
-        return parts[from..].join("/");
-    }
-    let root = folders.iter().find(|part| !part.ends_with(':'));
-    if !is_absolute || !root.is_some_and(|root| CHECKED_OUT_IN.contains(root)) {
-        return parts.join("/");
-    }
-    if last.contains('.') {
-        (*last).to_owned()
-    } else {
-        "<folder>".to_owned()
-    }
-}
-
-/// Whether a folder holds what others wrote, wherever it lies.
-fn is_library(part: &str) -> bool {
-    matches!(part, "site-packages" | "node_modules" | "registry")
+/// Whether hexadecimal digits are a code or a value, and not a place in memory: a few, or those of a failed call of Windows.
+fn is_code(digits: &str, is_compared: bool) -> bool {
+    let is_result = digits.len() == 8 && digits.starts_with(['8', 'C', 'c']);
+    digits.len() <= 4 || is_result || (is_compared && digits.len() <= 8)
 }
