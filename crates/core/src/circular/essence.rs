@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use regex::RegexSet;
 
-use super::shapes::{CHANGED, CORE, DIFF, HEAD, NOISE, ROW, WORDS};
+use super::shapes::{BESIDE, CHANGED, CORE, DIFF, ENDS, HEAD, NOISE, ROW, WORDS};
 use super::{normal, origin, wrapping};
 
 /// The core of an error: its normalised lines that say what went wrong, each once and sorted, since tests that run beside one
@@ -16,28 +16,12 @@ use super::{normal, origin, wrapping};
 pub(super) fn core(text: &str) -> BTreeSet<String> {
     let plain = wrapping::unwrapped(text);
     let lines = without_full_diffs(without_warnings(&plain));
-    let mut core = chosen(&lines, &CORE);
-    if core.is_empty() {
-        core = chosen(&lines, &WORDS);
-    }
-    if core.is_empty() {
-        core = lines
-            .iter()
-            .copied()
-            .filter(|line| !NOISE.is_match(line))
-            .collect();
-    }
-    if core.is_empty() {
-        core = lines
-            .iter()
-            .copied()
-            .filter(|line| WORDS.is_match(line))
-            .collect();
-    }
-    if core.is_empty() {
-        core.clone_from(&lines);
-    }
+    let mut core = telling(&lines);
     core.extend(told_by_the_sum(&lines));
+    if !core.iter().any(|line| line.contains("panicked at")) {
+        let ends = |line: &&&str| ENDS.is_match(line);
+        core.extend(lines.iter().filter(ends));
+    }
     let names_a_test = core
         .iter()
         .any(|line| line.starts_with("FAILED ") || line.starts_with("ERROR "));
@@ -47,10 +31,45 @@ pub(super) fn core(text: &str) -> BTreeSet<String> {
         .map(normalised)
         .filter(|line| !line.is_empty())
         .collect();
+    core.extend(named_above(&lines).iter().map(|line| normal::line(line)));
     if is_generic {
         core.extend(origin::of(&lines));
     }
-    core
+    without_repeated(core)
+}
+
+/// The lines that tell the error: those of a known shape, or that speak of an error, before those that only stand beside one.
+fn telling<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let only = |keep: &dyn Fn(&str) -> bool| -> Vec<&'a str> {
+        lines.iter().copied().filter(|line| keep(line)).collect()
+    };
+    let strong = only(&|line| !BESIDE.is_match(line));
+    let choices: [&dyn Fn() -> Vec<&'a str>; 6] = [
+        &|| chosen(&strong, &CORE),
+        &|| chosen(&strong, &WORDS),
+        &|| chosen(lines, &CORE),
+        &|| chosen(lines, &WORDS),
+        &|| only(&|line| !NOISE.is_match(line)),
+        &|| only(&|line| WORDS.is_match(line)),
+    ];
+    let mut told = choices.iter().map(|choice| choice());
+    told.find(|core| !core.is_empty())
+        .unwrap_or_else(|| lines.to_vec())
+}
+
+/// The core without the lines in which a runner ticks off a test that another line names whole.
+fn without_repeated(core: BTreeSet<String>) -> BTreeSet<String> {
+    let is_repeated = |line: &String| {
+        let said = line.trim_start_matches(['✕', '×', '✗', '✘', '✖']);
+        let named = said.trim();
+        said.len() < line.len()
+            && !named.is_empty()
+            && core
+                .iter()
+                .any(|other| other != line && other.ends_with(named))
+    };
+    let kept = core.iter().filter(|line| !is_repeated(line));
+    kept.cloned().collect()
 }
 
 /// The lines that say something, but for the warnings of a compiler: these end with an empty line, and come and go beside an
@@ -191,15 +210,57 @@ fn told_by_the_sum<'a>(lines: &[&'a str]) -> Option<&'a str> {
     (!is_told && !said.ends_with("...")).then_some(said)
 }
 
+/// The tests that failed as the sum of pytest names them, from the titles above what each printed: the sum may be cut off.
+fn named_above(lines: &[&str]) -> Vec<String> {
+    let mut named = Vec::new();
+    if lines.iter().any(|line| line.starts_with("FAILED ")) {
+        return named;
+    }
+    let mut title = None;
+    for line in lines {
+        let said = line.trim_matches(['_', ' ']);
+        if line.starts_with("___") && line.ends_with("___") && !said.is_empty() {
+            title = (!said.contains(' ')).then_some(said);
+            named.extend(
+                said.strip_prefix("ERROR collecting ")
+                    .map(|file| format!("ERROR {file}")),
+            );
+        } else if let Some((file, _)) = line.split_once(".py:")
+            && !file.contains(char::is_whitespace)
+            && let Some(title) = title.take()
+        {
+            let (test, case) = title.split_at(title.find('[').unwrap_or(title.len()));
+            let test = test.replace('.', "::");
+            named.push(format!("FAILED {file}.py::{test}{case}"));
+        }
+    }
+    named
+}
+
 /// A line of the core, in the same words whichever tool printed it.
 fn normalised(line: &str) -> String {
     let line = line.trim();
     let line = line.strip_prefix("E ").unwrap_or(line).trim_start();
+    // A test of pytest as it ends, verbose.
+    if let Some((name, _)) = line.split_once(" FAILED")
+        && name.contains(".py::")
+        && !name.contains(' ')
+    {
+        return normal::line(&format!("FAILED {name}"));
+    }
     // The sum of pytest cuts what it says by the width of the terminal; the lines before say it whole.
     let line = match (line.starts_with("FAILED "), line.split_once(" - ")) {
         (true, Some((name, _))) => name,
         _ => line,
     };
+    // Newer versions of unittest name the test twice.
+    if let Some((name, class)) = line.split_once(" (")
+        && let Some((kind @ ("FAIL" | "ERROR"), test)) = name.split_once(": ")
+    {
+        let class = class.trim_end_matches(')');
+        let class = class.strip_suffix(test).unwrap_or(class);
+        return normal::line(&format!("{kind}: {test} ({})", class.trim_end_matches('.')));
+    }
     // The same test, as it ends and where its output begins.
     if let Some(name) = line
         .strip_prefix("---- ")

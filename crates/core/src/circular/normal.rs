@@ -71,7 +71,41 @@ static WHEN: LazyLock<Steps> = LazyLock::new(|| {
     ])
 });
 
-/// What is replaced, in this order.
+/// What is replaced whether a line holds a digit or not.
+static WORDED: LazyLock<Steps> = LazyLock::new(|| {
+    steps(&[
+        (r"[‘’`´]", "'"),
+        (r"[“”]", "\""),
+        (r" *\(core dumped\)", ""),
+        (r#"^(Exception in thread) "[^"]*""#, "$1"),
+        (r"^(?:ERROR|Error): ", "error: "),
+        // The program, before the file in which it asserts something.
+        (r"^\S+: (\S+: .*: Assertion ')", "$1"),
+        (r"^(?:\S*[/-])?ld(?:\.\w+)?: ", "ld: "),
+        (r" \[[^\]]*\.\w*proj\]$", ""),
+        (r"(process didn't exit successfully: '[^ ']+) [^']*'", "$1'"),
+        // Behind the level of a logged line, the process and the thread.
+        (
+            r"\b(ERROR|WARN|FATAL|SEVERE|CRITICAL) +\d* *--- +(?:\[[^\]]*\] +)*",
+            "$1 --- ",
+        ),
+        (
+            r"\b(ERROR|FATAL|SEVERE|CRITICAL) +\[(?:main|[\w-]*[Tt]hread[\w-]*|[^\]]*-(?:\d+|<process>))\] ",
+            "$1 ",
+        ),
+        // What a cluster adds to the name of a pod.
+        (
+            r"-(?:[a-f0-9]{8,10}|[bcdfghjklmnpqrstvwxz2456789]{8,10})-[bcdfghjklmnpqrstvwxz2456789]{5}(_|\b)",
+            "-<pod>$1",
+        ),
+        (
+            r#"\b(pods?[/ ]"?[a-z0-9.-]*?)-[bcdfghjklmnpqrstvwxz2456789]{5}\b"#,
+            "$1-<pod>",
+        ),
+    ])
+});
+
+/// What is replaced where there is a digit, in this order.
 static STEPS: LazyLock<Steps> = LazyLock::new(|| {
     steps(&[
         // How long it took, behind what it was.
@@ -110,10 +144,47 @@ static STEPS: LazyLock<Steps> = LazyLock::new(|| {
         ),
         (r"\bThreadId\(\d+\)", "ThreadId(<process>)"),
         (r"(thread '[^']*') \(\d+\)", "$1"),
+        (
+            r"\b(Task|Fiber|Worker|Isolate|Actor|[Cc]oroutine)[-#]\d+\b",
+            "$1-<process>",
+        ),
+        (
+            r"#(?:PID|Ref|Reference|Port)<[\d.]+>|<\d+\.\d+\.\d+>",
+            "<process>",
+        ),
         (r"\((node|python|ruby|java):\d+\)", "($1:<process>)"),
         (r"(^|[ (])([A-Za-z(][\w.()-]*)\[\d+\]:", "$1$2:"),
         (r"<time>:? \[\d+\]", "<time>"),
-        (r"\b(ERROR|WARN|FATAL) +\d+ --- ", "$1 --- "),
+        // What is logged beside what is said: `elapsed=3`, `Time elapsed: 3 s`.
+        (
+            r#"\b(?:elapsed|duration|took|latency|exec_time|time|ts|timestamp|pid|tid|uptime|caller|goroutine|(?:request|trace|span|correlation|thread)_?id)(?:_?ms|_?s|_?secs?)?=(?:"[^"]*"|[^\s,;)\]]+)"#,
+            "",
+        ),
+        (
+            r"(?i)\s*(?:--\s*)?\b(?:(?:total )?time(?: elapsed)?|elapsed(?: time)?|duration|finished in|completed in): <duration>",
+            "",
+        ),
+        (r"(?i)\b(worker)(?: #?|#|=)\d+\b", "$1 <n>"),
+        (r"\bgw\d+\b", "gw<n>"),
+        (r"/proc/\d+", "/proc/<process>"),
+        (
+            r#"\b(resourceVersion|generation|revision)(["']?[:= ]+["']?)\d+"#,
+            "$1$2<n>",
+        ),
+        // What was numbered by a clock or a counter for all: jobs that are run by the hour, identities of threads.
+        (r"-2\d{7}(?:-[a-z0-9]{5})?\b", "-<job>"),
+        (r"\b\d{13,}\b", "<n>"),
+        (r"(?i)\b(seed)([ :=]+)\d+", "$1$2<n>"),
+        // How a pool or a process was doing at the moment.
+        (
+            r"([(\[,] ?(?:Running, )?(?:total|active|idle|waiting|queued|pending|running|open|in[ _]use|(?:pool|queue) size|(?:active|queued|completed) \w+) ?[=:] ?)\d+",
+            "$1<n>",
+        ),
+        (
+            r"(?i)\b((?:total-vm|\w+-rss|rss|vsz|vmrss|pgtables|heap\w*)[:=] ?)\d+(?:\.\d+)? ?[KMG]?i?B?\b",
+            "$1<size>",
+        ),
+        (r"\b\d+(?:\.\d+)? ?[kKMG]i?B/s\b", "<speed>"),
         (r"==\d+==", "==<process>=="),
         (
             r#"(?i)\b((?:request|trace|span|correlation|host)[ _-]?id["']?[:= ]+["']?)[\w+/=-]+"#,
@@ -129,8 +200,6 @@ static STEPS: LazyLock<Steps> = LazyLock::new(|| {
             r"\d+(?:\.\d+)? ?[KMGT]i?B((?: memory)? (?:is |are )?(?:free|in use|already allocated|allocated by|reserved|cached|used|available|left)\b)",
             "<size>$1",
         ),
-        (r"[‘’`´]", "'"),
-        (r"[“”]", "\""),
         // Where in a file, in words, and behind a method of a class.
         (r"\b([A-Z]\w*(?:\.\w+)+):\d+\b", "$1"),
         (
@@ -144,29 +213,37 @@ static STEPS: LazyLock<Steps> = LazyLock::new(|| {
         ),
         (r"(\.\w+):line <n>", "$1"),
         (r"(\.kts?): \(\d+, \d+\)", "$1"),
+        (r" \(\d+:\d+\)", ""),
+        (
+            r"\b((?:GNU)?[Mm]akefile|Dockerfile|Jenkinsfile|Rakefile|Gemfile|BUILD|WORKSPACE)(?::\d+){1,2}",
+            "$1",
+        ),
+        (r"^(make)\[\d+\]", "$1"),
+        (r"(\.[A-Za-z]\w{0,5}) \d+:\d+(?:-\d+(?::\d+)?)?\b", "$1"),
         (r"^\d+:\d+(?:-\d+)? +(error|warning|✖|×|-)", "$1"),
         (r" - (error TS\d+: )", ": $1"),
-        (r" \[[^\]]*\.\w*proj\]$", ""),
-        (r"(process didn't exit successfully: '[^ ']+) [^']*'", "$1'"),
         // Tests that are numbered in the order in which they end.
         (r"^\d+\) ", ""),
         (r"^(not ok) \d+ ", "$1 "),
         (r"^\s*\d+/\d+ (Test) +#\d+: (\S+) \.*", "$1 $2 "),
         (r"^\d+ - (\S+ \([A-Z]\w*\))", "$1"),
-        // What a cluster adds to the name of a pod, how often it began anew, and where it answers.
-        (
-            r"-(?:[a-f0-9]{8,10}|[bcdfghjklmnpqrstvwxz2456789]{8,10})-[bcdfghjklmnpqrstvwxz2456789]{5}(_|\b)",
-            "-<pod>$1",
-        ),
-        (
-            r#"\b(pods?[/ ]"?[a-z0-9.-]*?)-[bcdfghjklmnpqrstvwxz2456789]{5}\b"#,
-            "$1-<pod>",
-        ),
+        // How often a pod began anew.
         (r"^(\S+ +\d+/\d+ +[A-Z][\w:]+) +\d+ .*$", "$1"),
+        // Machines that are numbered, the address behind the name of a host, and whom a name was asked of.
+        (
+            r"\bip(?:-\d{1,3}){4}(?:\.[\w.-]+)?|\bfv-az\d+-\d+|\brunner-\w+-project-\d+-concurrent-\d+",
+            "<host>",
+        ),
+        (
+            r#"([\w-]*[A-Za-z][\w.-]*["']?)(?: ?\(|/)\d{1,3}(?:\.\d{1,3}){3}\b"#,
+            "$1 (<ip>",
+        ),
+        (r"(\blookup \S+ on |'@')\d{1,3}(?:\.\d{1,3}){3}\b", "$1<ip>"),
         (r"\b172\.(?:1[7-9]|2\d|3[01])\.0\.\d+\b", "<ip>"),
         (r"\b(read|write|dial) (tcp|udp) [\w.:\[\]<>]+->", "$1 $2 "),
         (r"\bsha256:[0-9a-f]{12,64}\b", "<hash>"),
         // Objects that are thrown away once they are linked.
+        (r"\(\.text[^)]*\)", "(.text)"),
         (r"\bcc[A-Za-z0-9]{6}\.([os]|ltrans\w*)\b", "<object>.$1"),
         (r"-[0-9a-f]{6}\.o\b", "-<hash>.o"),
         (r"\b(sender|receiver|Receiver|generator)=\d[\d.]+", "$1"),
@@ -196,11 +273,13 @@ static PROBED: LazyLock<Regex> = LazyLock::new(|| {
 static IP: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b\d{1,3}(?:\.\d{1,3}){3}\b").expect("a shape"));
 static PORT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"([\w.\])>-]):(\d{5})\b").expect("a shape"));
+    LazyLock::new(|| Regex::new(r"([\w.\])>-]:|\bports?:? \[?|', )(\d{5})\b").expect("a shape"));
 static ADDRESS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b0x([0-9a-fA-F]+)\b").expect("a shape"));
 static HEX: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[0-9a-fA-F]{7,64}\b").expect("a shape"));
+/// Letters and digits without a break, of which some were drawn.
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9]{10,}").expect("a shape"));
 static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
     let shape = r"(?i)\b(?:commit|apply|applying|revert|merge|rebase|cherry-pick|HEAD|parent|object|pick|modified in)\b|[0-9a-f]{7}\.\.";
     Regex::new(shape).expect("a shape")
@@ -229,9 +308,14 @@ fn replaced<'a>(mut line: Cow<'a, str>, steps: &Steps) -> Cow<'a, str> {
 /// A line of a text, normalised.
 pub(super) fn line(text: &str) -> String {
     let is_compared = COMPARED.is_match(text);
-    let mut line = replaced(Cow::Borrowed(text), &CLOCK);
-    if !is_compared || MEASURED.is_match(text) {
-        line = replaced(line, &WHEN);
+    let mut line = Cow::Borrowed(text);
+    // No time and no number is told without a digit.
+    let has_digit = text.contains(|c: char| c.is_ascii_digit());
+    if has_digit {
+        line = replaced(line, &CLOCK);
+        if !is_compared || MEASURED.is_match(text) {
+            line = replaced(line, &WHEN);
+        }
     }
     if BOUNDED.is_match(text) {
         line = Cow::Owned(FRACTION.replace_all(&line, "<measured>").into_owned());
@@ -239,13 +323,16 @@ pub(super) fn line(text: &str) -> String {
     if PROBED.is_match(text) {
         line = Cow::Owned(IP.replace_all(&line, "<ip>").into_owned());
     }
-    let line = replaced(line, &STEPS);
+    let mut line = replaced(line, &WORDED);
+    if has_digit {
+        line = replaced(line, &STEPS);
+    }
     let line = PORT.replace_all(&line, |found: &Captures<'_>| {
         let drawn = found[2]
             .parse::<u32>()
             .is_ok_and(|port| port >= PORTS_DRAWN_FROM);
         let port = if drawn { "<port>" } else { &found[2] };
-        format!("{}:{port}", &found[1])
+        format!("{}{port}", &found[1])
     });
     let line = ADDRESS.replace_all(&line, |found: &Captures<'_>| {
         if is_code(&found[1], is_compared) {
@@ -268,7 +355,36 @@ pub(super) fn line(text: &str) -> String {
             text.to_owned()
         }
     });
+    let has = |is: fn(&char) -> bool| line.chars().any(|c| is(&c));
+    if !has(char::is_ascii_digit) || !has(char::is_ascii_uppercase) {
+        return line.split_whitespace().collect::<Vec<&str>>().join(" ");
+    }
+    let line = TOKEN.replace_all(&line, |found: &Captures<'_>| {
+        let is_drawn = !is_digest && is_drawn(&found[0]);
+        if is_drawn { "<id>" } else { &found[0] }.to_owned()
+    });
     line.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// Whether a token reads as if drawn: digits and capitals come in turns, and nowhere letters that make a word.
+fn is_drawn(token: &str) -> bool {
+    let kind = |byte: u8| match byte {
+        b'0'..=b'9' => 0,
+        b'A'..=b'Z' => 1,
+        _ => 2,
+    };
+    let bytes = token.as_bytes();
+    let runs = bytes.chunk_by(|a, b| kind(*a) == kind(*b));
+    let (mut count, mut longest) = ([0usize; 3], 0);
+    for run in runs {
+        let kind = kind(run[0]);
+        count[kind] += 1;
+        if kind == 2 {
+            longest = longest.max(run.len());
+        }
+    }
+    let longest_max = if bytes.len() >= 16 { 3 } else { 2 };
+    count[0] >= 2 && count[1] >= 2 && count[2] >= 1 && longest <= longest_max
 }
 
 /// Whether hexadecimal digits are a code or a value, and not a place in memory: a few, or those of a failed call of Windows.

@@ -30,7 +30,7 @@ pub(super) static NOISE: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^\s*[\^~]+\s*$",
         // Sums, progress and hints.
         r"(?i)^\s*(?:tests|test suites|test files|snapshots|time|duration|ran all test suites|seed|rootdir|platform|plugins|cachedir|collecting|collected|running \d+ tests?)\b(?:[:=. ]|$)",
-        r"(?i)^\W*\d+ (?:tests?|specs?|examples?|scenarios?|steps?|passed|passing|failed|failing|failures?|pending|skipped|deselected|errors?|warnings?|problems?|issues?|actionable tasks?)(?:\b.*\b(?:passed|passing|failed|failures?|errors?|warnings?|completed|skipped|run|ran|total|in|executed|up-to-date|found|listed below)\b.*)?[.:)]*$",
+        r"(?i)^\W*\d+ (?:tests?|specs?|examples?|scenarios?|steps?|passed|passing|failed|failing|failures?|pending|skipped|deselected|errors?|warnings?|problems?|issues?|actionable tasks?)(?:\b.*\b(?:passed|passing|failed|failures?|errors?|warnings?|completed|skipped|run|ran|total|in|executed|up-to-date|found|listed below)\b.*)?(?: \([\d.]+ ?\w+\))?[.:)]*$",
         r"(?i)^(?:randomized with seed|run options:|finished in|ran \d+ tests?|run completed|total number of tests|executed \d+)\b|^# (?:tests|pass|fail|duration_ms|Subtest)|^\s*(?:duration_ms|location|failureType|stack):",
         r"^test result: |^failures:$|^successes:$|^test \S+ \.\.\. FAILED$|^---- \S+ stdout ----$|^error: test failed, to rerun|^error: could not compile|^error: aborting due to|^For more information about this error|^warning: build failed",
         r"^=+ (?:FAILURES|ERRORS|short test summary info|test session starts|warnings summary|.* in <?[\d.]+s?.*) =+$|^=+ .*(?:failed|passed|error).* in .*=+$",
@@ -48,6 +48,9 @@ pub(super) static NOISE: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^(?:\[?(?:INFO|DEBUG|TRACE|NOTICE)\]?|\[?WARN\]?)(?:[: ]|$)|\blevel=(?i:info|debug|trace|warn|warning|notice)\b|^\[(?:warn|debug)\] ",
         r"^(?:ERROR|WARN|FATAL) .*\s:\s*$|^##\[|^section_(?:start|end):|Process completed with exit code \d|^Error: The process .* failed with exit code",
         r"^\S+\.go:\d+: (?:.* )?\[debug\]|^PLAY RECAP|^\S+\s+: ok=\d+ +changed=|Permanently added '|Scheduled restart job|restart counter is at",
+        // Commands, as a shell or a manager of packages shows what it is about to run.
+        r"^(?:real|user|sys)\s+\d+m[\d.]+s$|^\++ [\w./]|^\$ \S|^> \S+@\d\S* ",
+        r"^Running with gitlab-runner|^Preparing |^Cleaning up |^Post job cleanup|^Executing |^Uploading |^Downloading |^Getting source",
         r"^remote: (?:Enumerating|Counting|Compressing|Total|Resolving)|^(?:Enumerating|Counting|Compressing|Writing|Receiving|Resolving) (?:objects|deltas)",
         r"^✖ \d+ problems?|^\s*(?:ID|Who|Created|Operation|Version|Info): {2,}|^\[(?:notice|[\d:]+x[0-9a-f]+)\]",
     ])
@@ -67,7 +70,7 @@ pub(super) static CORE: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^Diff in |^would reformat |^minimal failing input: ",
         // Python.
         r"^E\s+\S",
-        r"^(?:FAILED|ERROR) \S+",
+        r"^(?:FAILED|ERROR) \S+|^\S+\.py::\S+ FAILED",
         r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failure|Timeout|Expired|NotFound|DoesNotExist|Refused|Denied)\b",
         r"^(?:ERROR|FAIL|FATAL|CRITICAL|SEVERE|E)\b[:\]]",
         r#"^Failed example:|^\s*File "[^"]+", line \d+$"#,
@@ -87,7 +90,7 @@ pub(super) static CORE: LazyLock<RegexSet> = LazyLock::new(|| {
         // C and C++.
         r":\d+(?::\d+)?: (?:fatal )?error: |: note: +(?:candidate|no known conversion|.*evaluates to|.*because )",
         r"undefined reference to|multiple definition of|Undefined symbols|symbol\(s\) not found|cannot find -l|referenced from:",
-        r"(?i)segmentation fault|core dumped|^\S*==\d+==ERROR|AddressSanitizer|runtime error: |^CMake Error",
+        r": Assertion [`'‘]|\bAssertion failed: |(?i)segmentation fault|core dumped|^\S*==\d+==ERROR|AddressSanitizer|runtime error: |^CMake Error",
         r"^\[  FAILED  \] |^\S+:\d+: (?:Failure$|FAILED:)|^TEST CASE:|^\s+values: |\*\*\*(?:Failed|Timeout|Exception)|^\s*\d+ - \S+ \([A-Z]\w*\)$",
         // The JVM, and .NET.
         r#"^Exception in thread "#,
@@ -115,6 +118,21 @@ pub(super) static WORDS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\b(?:error|errors|exception|fail|failed|failure|fatal|panic|denied|refused|not found|no such|cannot|can't|could not|couldn't|unable|undefined|unexpected|invalid|timed out|timeout|killed|abort|aborted|missing|unknown|mismatch|exited with|exit code|returned non-zero)\b",
     ])
 });
+
+/// Lines that warn, and those in which whoever ran a failed command says so: beside an error they say nothing of it.
+pub(super) static BESIDE: LazyLock<RegexSet> = LazyLock::new(|| {
+    set(&[
+        r"(?i)\bretry(?:ing)? (?:in|after|attempt|\d|\()|\bwill retry\b|, retrying\b|\bretrying\.\.\.",
+        r"^(?:Aborted|Killed|Terminated|Trace/breakpoint trap)(?: \(core dumped\))?$",
+        r"^npm error |^ ?ELIFECYCLE|^\s*(?:ERR_PNPM_RECURSIVE|WARN )|^error Command failed|^ERROR: Job failed|^ERROR: process .* did not complete|^The command '.*' returned a non-zero",
+        r"(?i)^\[?(?:command |process |script |the process )?(?:exited|failed|finished)? ?(?:with )?(?:non-zero )?exit (?:status|code)\b[ :=]*\d+\W*$|^make(?:\[\d+\])?: \*\*\*|^script returned exit code",
+        r"^\s*(?:[Ww]arning|WARN)(?:: |\[)|^\s*(?:\w+\.)*(?:Deprecation|Future|Runtime|User|Resource|Syntax|Experimental)Warning: ",
+    ])
+});
+
+/// Lines in which the runner of Rust's tests names one that failed.
+pub(super) static ENDS: LazyLock<RegexSet> =
+    LazyLock::new(|| set(&[r"^---- .+ stdout ----$|^test \S.* \.\.\. FAILED$"]));
 
 /// Lines that say where, for the lines of [`ROW`] below them: a task, or a file.
 pub(super) static HEAD: LazyLock<RegexSet> =

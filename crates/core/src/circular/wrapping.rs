@@ -11,7 +11,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 /// When a line was logged, as it stands at its beginning.
-const STAMP: &str = r"(?:\d{4}[-/]\d{2}[-/]\d{2}[T ]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?Z\b| ?[+-]\d{2}:?\d{2})?(?: UTC| GMT)?|\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?: [AP]M)?)";
+const STAMP: &str = r"(?:\d{4}[-/]\d{2}[-/]\d{2}[T ]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?Z\b| ?[+-]\d{2}:?\d{2})?(?: UTC| GMT)?|\d{1,2}/\w{3}/\d{4}[: ]\d{2}:\d{2}:\d{2}(?: [+-]\d{4})?|(?:\w{3} )?\w{3} +\d{1,2} \d{2}:\d{2}:\d{2}(?:\.\d+)?(?: \d{4})?|\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?: [AP]M)?|\d{10}(?:\.\d+|\d{3})?)";
 
 /// Keys of logged objects under which stands when, where and for how long, rather than what.
 const VOLATILE: &[&str] = &[
@@ -64,6 +64,16 @@ static PREFIXES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     [
         // Stamps of pipelines, with the stream.
         (r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d+Z (?:\d{2}[OE][+ ])?", ""),
+        // The journal of a system: the day, the host and the program.
+        (
+            r"^(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} \d{2}:\d{2}:\d{2} \S+ (\S+?)(?:\[\d+\])?: ",
+            "$1: ",
+        ),
+        (stamped.as_str(), "$1"),
+        // Steps of a build are numbered, with the seconds that it took to there.
+        (r"^#\d+ \d+\.\d+ ", ""),
+        (r"^#\d+ ([A-Za-z+>/\[(])", "$1"),
+        (r"^\d+\.\d{2,3} ([A-Za-z+/\[(])", "$1"),
         // Marks of annotations.
         (r"^##\[error\] ?", ""),
         (r"^##vso\[task\.logissue type=error[^\]]*\]", ""),
@@ -73,17 +83,12 @@ static PREFIXES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"^(?:npm ERR!|npm error) ?", "npm error "),
         // A box that is drawn around a paragraph.
         (r"^│ ?", ""),
-        // Steps of a build are numbered, with the seconds that it took to there.
-        (r"^#\d+ (?:\d+\.\d+ )?([A-Za-z+>/\[(])", "$1"),
-        (r"^\d+\.\d{2,3} ([A-Za-z+/\[(])", "$1"),
         (r"^ *\d+>([A-Za-z/\\])", "$1"),
         (r"^\[xUnit\.net [\d:.]+\]\s+", ""),
-        // The journal of a system: the day, the host and the program.
-        (
-            r"^(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} \d{2}:\d{2}:\d{2} \S+ (\S+?)(?:\[\d+\])?: ",
-            "$1: ",
-        ),
-        (stamped.as_str(), "$1"),
+        // The kernel counts from its start.
+        (r"^(?:kernel: )?\[ *\d+\.\d{6}\] ", ""),
+        // What a linker says is told below the note of the compiler that called it.
+        (r"^\s*= note: (\S*\bld(?:\.\w+)?: )", "$1"),
         (r"^[EWIF]\d{4} \d{2}:\d{2}:\d{2}\.\d+\s+\d+ ", ""),
         (r"^[EWIFD], \[[^\]]*\]\s+", ""),
         (r"^\[(?:info|error)\] ", ""),
@@ -93,15 +98,44 @@ static PREFIXES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     .into()
 });
 
+/// What may begin every line of a text: the service, the package, the unit or the pod that printed it.
+static SHARED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        r"^[\w.@/-]+ +\| ?",
+        r"^@?[\w/-]+(?:[: #][\w-]+)?: ",
+        r"^\[[\w./@-]+\] ",
+        r"^(?:pod/)?[\w-]+[ /][\w-]+ ",
+    ]
+    .map(|shape| Regex::new(shape).expect("a shape of the list"))
+    .into()
+});
+/// What begins every line because each of them says that something is wrong.
+static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)error|fail|fatal|warn|panic|critical|severe|denied|assert|undefined|^\W*e\b")
+        .expect("a shape")
+});
+/// Lines from which on what all of them begin with is no chance.
+const SHARED_MIN: usize = 3;
+
 /// A text without what is wrapped around its lines.
 pub(super) fn unwrapped(text: &str) -> String {
     let text = TERMINAL.replace_all(text, "");
+    let mut lines: Vec<Cow<'_, str>> = text
+        .lines()
+        .map(|line| {
+            let line = line.trim_end_matches('\r');
+            // Of a line that was written over, what was written last.
+            without_prefix(line.rsplit('\r').next().unwrap_or(line))
+        })
+        .collect();
+    if let Some(shared) = shared(&lines) {
+        for line in &mut lines {
+            let rest = line.strip_prefix(&shared).unwrap_or_default();
+            *line = Cow::Owned(without_prefix(rest).into_owned());
+        }
+    }
     let mut whole = String::with_capacity(text.len());
-    for line in text.lines() {
-        let line = line.trim_end_matches('\r');
-        // Of a line that was written over, what was written last.
-        let line = line.rsplit('\r').next().unwrap_or(line);
-        let line = without_prefix(line);
+    for line in lines {
         match object(&line) {
             Some(object) => whole.push_str(&told_by(&object)),
             None => whole.push_str(&line),
@@ -109,6 +143,33 @@ pub(super) fn unwrapped(text: &str) -> String {
         whole.push('\n');
     }
     whole
+}
+
+/// What all lines that are not empty begin with, where it says who printed them.
+fn shared(lines: &[Cow<'_, str>]) -> Option<String> {
+    let told: Vec<&str> = lines
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    if told.len() < SHARED_MIN {
+        return None;
+    }
+    let indent = |line: &&str| line.len() - line.trim_start_matches(' ').len();
+    let spaces = told.iter().map(indent).min().unwrap_or_default();
+    if spaces > 0 {
+        return Some(" ".repeat(spaces));
+    }
+    let is_shared = |shared: &&str| {
+        let all = |line: &&str| line.starts_with(*shared) || *line == shared.trim_end();
+        !LEVEL.is_match(shared) && told.iter().all(all)
+    };
+    SHARED
+        .iter()
+        .filter_map(|shape| shape.find(told[0]))
+        .map(|found| found.as_str())
+        .find(is_shared)
+        .map(str::to_owned)
 }
 
 fn without_prefix(line: &str) -> Cow<'_, str> {
