@@ -9,6 +9,8 @@ mod failures;
 mod fingerprint;
 mod history;
 mod lists;
+mod lists_alike;
+mod lists_terms;
 mod normal;
 mod origin;
 mod paths;
