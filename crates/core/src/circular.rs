@@ -9,8 +9,6 @@ mod failures;
 mod fingerprint;
 mod history;
 mod lists;
-mod lists_alike;
-mod lists_terms;
 mod normal;
 mod origin;
 mod paths;

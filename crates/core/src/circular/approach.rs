@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use rust_stemmers::{Algorithm, Stemmer};
 use serde::{Deserialize, Serialize};
 
-use super::lists::{OF_REASONS, OPPOSITE};
-use super::lists_terms::{
-    ACTING, DETAIL, FIRST, MECHANISM, REMOVING, first_of, is_number, is_stopped, stem, terms,
+use super::lists::{
+    ACTIONS, ALIKE, ENDINGS, OF_NUMBERS, OF_REMOVING, OPPOSITE, SAID_OF_ALL, SHORT, TOGETHER,
 };
+use crate::words::{self, Token};
 
 /// What somebody wants to do, or did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,21 @@ pub struct Approach {
     /// The symbols that it touches.
     pub symbols: Vec<String>,
 }
+
+static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
+static STOPPED: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(SAID_OF_ALL));
+static NUMBERS: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(OF_NUMBERS));
+static REMOVING: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(OF_REMOVING));
+static ACTING: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(ACTIONS));
+
+static FIRST_OF: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let groups = ALIKE.iter().flat_map(|group| {
+        let mut words = group.split_whitespace();
+        let first = words.next().map(stem).unwrap_or_default();
+        words.map(move |word| (stem(word), first.clone()))
+    });
+    groups.collect()
+});
 
 static REMOVED: LazyLock<String> = LazyLock::new(|| stem("remove"));
 
@@ -43,12 +59,8 @@ pub struct Words {
     with_task: BTreeSet<String>,
     /// The words of which the names of the files and symbols are made.
     names: BTreeSet<String>,
-    /// What is said, in its order, without the reasons.
+    /// All that is said, in its order.
     said: Vec<String>,
-    /// The words that only the reasons say.
-    reasons: BTreeSet<String>,
-    /// The words of which identifiers in the text are made.
-    identifiers: BTreeSet<String>,
     /// Of each pair of opposites of which something is said: whether the one is, and whether the other is.
     sides: BTreeMap<usize, (bool, bool)>,
 }
@@ -65,17 +77,10 @@ impl Words {
     #[must_use]
     pub fn of(approach: &Approach, description: &str) -> Self {
         let own: BTreeSet<String> = terms(description).into_iter().collect();
-        let (done, reasons) = done(&approach.text);
-        let (mut said, mut reasons) = (terms(&done), terms(&reasons));
+        let mut said = terms(&done(&approach.text));
         if said.iter().all(|word| is_stopped(word)) {
             said = terms(&approach.text);
         }
-        reasons.retain(|word| !said.contains(word));
-        let identifiers = approach
-            .text
-            .split_whitespace()
-            .filter(|word| is_identifier(word));
-        let identifiers = identifiers.flat_map(terms).collect();
         let mut places = BTreeSet::new();
         let mut names = BTreeSet::new();
         for file in &approach.files {
@@ -90,8 +95,7 @@ impl Words {
             let last = last.into_iter().next().unwrap_or_default();
             places.insert(format!("symbol:{}", last.to_lowercase()));
         }
-        let ideas = said.iter().chain(&reasons);
-        let ideas = ideas.filter(|word| !is_stopped(word)).cloned();
+        let ideas = said.iter().filter(|word| !is_stopped(word)).cloned();
         let with_task: BTreeSet<String> = ideas.chain(places).collect();
         let all = with_task.iter().filter(|word| !own.contains(*word));
         let sides = OPPOSED
@@ -105,8 +109,6 @@ impl Words {
             all: all.cloned().collect(),
             names,
             sides: sides.collect(),
-            reasons: reasons.into_iter().collect(),
-            identifiers,
             with_task,
             said,
         }
@@ -131,19 +133,13 @@ impl Words {
     /// Whether the two are one approach: more than three tenths of their words are of both, and so is some of the idea.
     ///
     /// Two ideas for one place share its files and symbols, which alone may be three tenths. So more than a sixth of the words
-    /// besides must be of both as well, more than a fifth where they share no means but only what they are about, and
-    /// more than a third where what they do has different names. Where neither says anything besides, the place decides. And
-    /// neither may be the other's opposite, take away what the other keeps, or be the other's sentence about another thing.
+    /// besides must be of both as well, and more than a third where what they do has different names. Where neither says
+    /// anything besides, the place decides. And neither may be the other's opposite, take away what the other keeps, or be the
+    /// other's sentence about another thing.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let (ideas, places) = self.shared(other);
-        let least = if self.acts_unlike(other) {
-            3
-        } else if self.shares_its_means(other) {
-            6
-        } else {
-            5
-        };
+        let least = if self.acts_unlike(other) { 3 } else { 6 };
         (ideas.common + places.common) * 10 > (ideas.all + places.all) * 3
             && (ideas.all == 0 || ideas.common * least > ideas.all)
             && !self.is_opposed_to(other)
@@ -168,19 +164,11 @@ impl Words {
         };
         let (mut ideas, mut places) = (Shared::default(), Shared::default());
         for word in mine.union(theirs) {
-            let in_both = mine.contains(word) && theirs.contains(word);
-            let others = if mine.contains(word) { theirs } else { mine };
-            let common = match named_like(word, others) {
-                Some(Naming::Longer) if !in_both => 1,
-                Some(Naming::Shorter) if !in_both => continue,
-                _ => usize::from(in_both),
-            };
+            let common = usize::from(mine.contains(word) && theirs.contains(word));
             let of = if is_place(word) {
                 &mut places
-            } else if self.is_idea(other, word)
-                && (common == 1 || !(self.is_detail(word) || other.is_detail(word)))
-            {
-                // A number or a reason that only one has is another detail of the same idea.
+            } else if self.is_idea(other, word) && (common == 1 || !is_number(word)) {
+                // A number that only one has is another value of the same idea.
                 &mut ideas
             } else {
                 continue;
@@ -191,24 +179,9 @@ impl Words {
         (ideas, places)
     }
 
-    /// Whether a word says how much, how or why rather than what.
-    fn is_detail(&self, word: &str) -> bool {
-        is_number(word) || DETAIL.contains(word) || self.reasons.contains(word)
-    }
-
     /// Whether a word of either says something besides where.
     fn is_idea(&self, other: &Self, word: &str) -> bool {
         !is_place(word) && !self.names.contains(word) && !other.names.contains(word)
-    }
-
-    /// Whether both say how the idea is carried out, rather than the same noun alone.
-    fn shares_its_means(&self, other: &Self) -> bool {
-        let mut shared = self.all.intersection(&other.all);
-        shared.any(|word| {
-            let is_known = ACTING.contains(word) || MECHANISM.contains(word);
-            let is_name = self.identifiers.contains(word) && other.identifiers.contains(word);
-            (is_known || is_name) && self.is_idea(other, word)
-        })
     }
 
     /// Whether each says what it does, and none of it is what the other does.
@@ -240,105 +213,158 @@ impl Words {
     }
 
     /// Whether the two are one sentence but for a word or two: it then speaks of another column, event or label. Another number
-    /// there is another value of the same thing, and a word that is neither of an identifier nor known may mean the same.
+    /// there is another value of the same thing.
     fn says_of_another_thing(&self, other: &Self) -> bool {
-        fn plain(words: &Words) -> &[String] {
-            let at = words.said.iter().position(|word| !is_stopped(word));
-            &words.said[at.unwrap_or(0)..]
-        }
-        let (mine, theirs) = (plain(self), plain(other));
+        let (mine, theirs) = (&self.said[..], &other.said[..]);
         let pairs = mine.iter().zip(theirs);
         let before = pairs.take_while(|(mine, theirs)| mine == theirs).count();
         let (mine, theirs) = (&mine[before..], &theirs[before..]);
         let pairs = mine.iter().rev().zip(theirs.iter().rev());
         let behind = pairs.take_while(|(mine, theirs)| mine == theirs).count();
-        let (mine, theirs) = (
-            &mine[..mine.len() - behind],
-            &theirs[..theirs.len() - behind],
-        );
-        let is_thing = |words: &Self, other: &[String]| {
-            let is_how =
-                |word: &String| is_number(word) || DETAIL.contains(word) && !words.is_told(word);
-            matches!(other.len(), 1 | 2)
-                && !other.iter().any(is_how)
-                && (before + behind < 5 || other.iter().any(|word| words.is_told(word)))
+        let is_thing = |words: &[String]| {
+            let words = &words[..words.len() - behind];
+            matches!(words.len(), 1 | 2) && !words.iter().any(|word| is_number(word))
         };
-        before > 0 && before + behind > 1 && is_thing(self, mine) && is_thing(other, theirs)
-    }
-
-    /// Whether it is known what a word means: it is of an identifier, or of a group of words.
-    fn is_told(&self, word: &str) -> bool {
-        self.identifiers.contains(word) || FIRST.contains(word)
+        before > 0 && before + behind > 1 && is_thing(mine) && is_thing(theirs)
     }
 }
 
 /// A text without what is not done any more: what stands behind "instead of", between "from" and "to", and in Korean before the
-/// word for "instead"; and without the purpose before the Korean word for "in order to". Besides it, the reasons that it gives.
-fn done(text: &str) -> (String, String) {
+/// word for "instead"; and without the purpose before the Korean word for "in order to".
+fn done(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let word_at = |at: usize| words.get(at).copied().unwrap_or_default();
-    let (mut kept, mut reasons): (Vec<&str>, Vec<&str>) = Default::default();
-    let (mut is_past, mut is_reason) = (false, false);
+    let mut kept: Vec<&str> = Vec::new();
+    let mut is_past = false;
     for (at, word) in words.iter().enumerate() {
         let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let plain = plain.to_lowercase();
-        match plain.as_str() {
+        match plain.to_lowercase().as_str() {
             "of" => is_past |= at > 0 && word_at(at - 1).eq_ignore_ascii_case("instead"),
             "than" => is_past |= at > 0 && word_at(at - 1).eq_ignore_ascii_case("rather"),
-            "not" => is_past |= at > 0 && word_at(at - 1).ends_with(','),
             "from" => is_past |= (at + 2..at + 5).any(|ahead| word_at(ahead) == "to"),
-            "to" => {
-                is_past = false;
-                is_reason |= matches!(word_at(at + 1), "avoid" | "prevent");
-            }
-            "위해" | "위해서" | "때문에" => kept.clear(),
+            "to" => is_past = false,
+            "위해" | "위해서" => kept.clear(),
             "대신" | "말고" => drop(kept.pop()),
-            opening if OF_REASONS.contains(&opening) => is_reason = at > 0,
             _ => {}
         }
-        if is_reason {
-            reasons.push(word);
-        } else if !is_past {
+        if !is_past {
             kept.push(word);
         }
-        let is_end = word.ends_with([',', ';', ':', '.']);
-        is_past &= !is_end;
-        is_reason &= !is_end;
+        is_past &= !word.ends_with([',', ';', ':', '.']);
     }
-    (kept.join(" "), reasons.join(" "))
+    kept.join(" ")
 }
 
-/// Whether a word of a text is a name of a program's rather than of a language's.
-fn is_identifier(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '`' && c != '"');
-    word.contains(['_', '`', '"', '.', '/', ':', '-'])
-        || word.chars().skip(1).any(|c| c.is_uppercase())
-}
-
-/// How a place is named, where another approach names the same place at other length.
-#[derive(Clone, Copy)]
-enum Naming {
-    Longer,
-    Shorter,
-}
-
-/// Whether one of `places` is the file `place` by a longer or a shorter path.
-fn named_like(place: &str, places: &BTreeSet<String>) -> Option<Naming> {
-    let ends = |long: &str, short: &str| {
-        let start = long.strip_suffix(short);
-        start.is_some_and(|start| start.ends_with('/'))
-    };
-    let path = place.strip_prefix("file:")?;
-    places.iter().find_map(|other| {
-        let of_other = other.strip_prefix("file:")?;
-        if ends(place, of_other) {
-            Some(Naming::Longer)
-        } else {
-            ends(other, path).then_some(Naming::Shorter)
+/// The words of a text, identifiers split, each as the first of its group.
+fn terms(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for piece in by_script(text) {
+        // A name is told by its parts, where it has any.
+        let mut whole = None;
+        words::cut(piece, |token| match token {
+            Token::Word(word) => words.extend(whole.replace(word.to_owned())),
+            Token::Part(part) => {
+                whole = None;
+                words.push(part.to_owned());
+            }
+            Token::Exact(exact) => {
+                words.extend(whole.take());
+                let number = exact.trim_end_matches(|c: char| !c.is_ascii_digit());
+                words.extend((!number.is_empty()).then(|| number.to_owned()));
+            }
+        });
+        words.extend(whole);
+    }
+    words.retain(|word| word.len() > 1 || is_number(word));
+    let mut terms = Vec::new();
+    let mut rest = &words[..];
+    while let Some((first, behind)) = rest.split_first() {
+        rest = behind;
+        if let Some((whole, is_next)) = together(first, behind) {
+            terms.push(first_of(stem(whole)));
+            rest = &rest[usize::from(is_next)..];
+        } else if !words::is_stopword(first) {
+            terms.extend(syllables_of(stem(first)).into_iter().map(first_of));
         }
+    }
+    terms
+}
+
+/// The word that two are together, the second of which is next, or, where it is but a particle, soon.
+fn together(first: &str, behind: &[String]) -> Option<(&'static str, bool)> {
+    let is = |word: &str, told: &str| {
+        word == told || word.starts_with(words::is_hangul) && stem(word) == told
+    };
+    TOGETHER.iter().find_map(|(one, then, whole)| {
+        let soon = if matches!(*then, "off" | "away") {
+            5
+        } else {
+            1
+        };
+        let at = behind.iter().take(soon).position(|word| is(word, then));
+        at.filter(|_| is(first, one)).map(|at| (*whole, at == 0))
     })
+}
+
+/// A long Korean word is several: it is cut after every other syllable.
+fn syllables_of(word: String) -> Vec<String> {
+    let syllables: Vec<char> = word.chars().collect();
+    if syllables.len() < 4 || !words::is_hangul(syllables[0]) || FIRST_OF.contains_key(&word) {
+        return vec![word];
+    }
+    let pairs = syllables.chunks(2);
+    pairs.map(|pair| pair.iter().collect()).collect()
+}
+
+/// Runs of Hangul and runs without, since Korean particles are written on to names in Latin letters.
+fn by_script(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().flat_map(|word| {
+        let mut cuts = vec![0];
+        let pairs = word.char_indices().zip(word.char_indices().skip(1));
+        for ((_, one), (at, next)) in pairs {
+            if words::is_hangul(one) != words::is_hangul(next) {
+                cuts.push(at);
+            }
+        }
+        cuts.push(word.len());
+        let runs = cuts.windows(2).map(|cut| &word[cut[0]..cut[1]]);
+        runs.collect::<Vec<_>>()
+    })
+}
+
+/// A word without its endings.
+fn stem(word: &str) -> String {
+    if !word.starts_with(words::is_hangul) {
+        return STEMMER.stem(word).into_owned();
+    }
+    let mut stem = word;
+    // A particle may stand behind the ending of a verb.
+    for _ in 0..2 {
+        let shorter = ENDINGS
+            .iter()
+            .filter_map(|ending| stem.strip_suffix(ending));
+        let shorter = shorter.filter(|rest| rest.chars().nth(1).is_some() || SHORT.contains(rest));
+        stem = shorter.min_by_key(|rest| rest.len()).unwrap_or(stem);
+    }
+    stem.to_owned()
+}
+
+fn stems(words: &str) -> BTreeSet<String> {
+    words.split_whitespace().map(stem).collect()
+}
+
+fn first_of(term: String) -> String {
+    FIRST_OF.get(&term).cloned().unwrap_or(term)
 }
 
 fn is_place(word: &str) -> bool {
     word.contains(':')
+}
+
+fn is_stopped(term: &str) -> bool {
+    STOPPED.contains(term) || ENDINGS.contains(&term)
+}
+
+fn is_number(term: &str) -> bool {
+    term.starts_with(|c: char| c.is_ascii_digit()) || NUMBERS.contains(term)
 }

@@ -3,7 +3,7 @@
 //! Owns the words alone, in English and Korean. It must not know how approaches are compared: that is [`super::approach`]'s.
 
 /// Words that say nothing of an approach, since every approach is told with them.
-pub(super) const SAID_OF_ALL: &str = "callback fix fixes fixing fixed rewrite rewrites turn turns solve resolve repair correct correctly properly update change modify edit \
+pub(super) const SAID_OF_ALL: &str = "fix fixes fixing fixed solve resolve repair correct correctly properly update change modify edit \
      adjust alter code file function method class module component line test tests failing fails fail failed failure pass passes \
      passing issue bug problem error errors try attempt make makes made use uses using ensure so should need needs will would \
      can could may might must ought now we i let also when where while whenever wherever once if instead by all any each every \
@@ -54,6 +54,219 @@ pub(super) const TOGETHER: &[(&str, &str, &str)] = &[
     ("at", "once", "immediate"),
     ("지연", "로딩", "lazy"),
     ("사용하", "않", "unused"),
+];
+
+/// Words that say the same of an approach, each group by its first.
+pub(super) const ALIKE: &[&str] = &[
+    "increase increment raise bump extend enlarge grow widen lengthen longer higher larger bigger greater expand expansion 늘린 늘려 늘리 증가 올린 올려 올리 증설 확대 높인 높여 높이",
+    "decrease decrement reduction lower reduce shrink shorten shorter smaller cut narrow 줄인 줄여 줄이 감소 낮춘 낮춰 낮추 축소",
+    "remove delete drop eliminate strip discard omit erase purge clear 제거 삭제 지운 지워 지우 없앤 없애 뺀 빼",
+    "add addition insert introduce append include inclusion attach 추가 넣 넣어 삽입 붙인 붙여 붙이 포함",
+    "replace substitute substitution swap exchange switch 교체 대체 치환",
+    "retry reattempt repeat 재시도",
+    "cache memoize memoise 캐시 캐싱",
+    "lock mutex 락 잠금 잠근 잠가",
+    "check validation verification verify validate validator assert guard 검사 검증 확인",
+    "catch handle except rescue 잡아 잡",
+    "exception 예외",
+    "ignore skip bypass suppress silence swallow suppression 무시 건너뛴 건너뛰 생략",
+    "convert conversion cast coerce transform 변환 캐스팅",
+    "call invoke 호출 부른 불러",
+    "wait sleep delay pause 대기 지연 기다린 기다리",
+    "keep retain preserve 유지",
+    "null none nil undefined 널",
+    "initialise initialize init initial 초기화 초기",
+    "copy duplication clone duplicate 복사 복제",
+    "move relocate 옮긴 옮겨 옮기 이동",
+    "mock stub fake 모킹 목 스텁",
+    "async asynchronous await asynchronously 비동기",
+    "synchronous 동기",
+    "dependency package library 의존성 패키지 라이브러리",
+    "enable activate true 켠 켜 켜고 활성화",
+    "disable deactivate false 끈 끄 끄고 꺼 비활성화 비활성",
+    "reject refuse deny forbid disallow decline 거부 거절",
+    "allow permit accept tolerate 허용",
+    "sanitise sanitize escape clean 이스케이프 정화",
+    "index idx 인덱스 색인",
+    "transaction atomic 트랜잭션",
+    "pin freeze 고정",
+    "pool pooling 풀",
+    "batch chunk bulk piece 배치 묶 묶어 묶음 나누 나누어 나눠 나눈",
+    "debounce 디바운스",
+    "throttle 쓰로틀",
+    "sort 정렬",
+    "dedupe deduplicate distinct unique uniq 중복 유니크 고유",
+    "limit cap bound restrict maximum max 제한 한도 최대",
+    "parallel concurrent concurrently 병렬 동시",
+    "thread 스레드",
+    "worker 워커",
+    "eager eagerly immediate immediately upfront 즉시",
+    "lazy lazily deferred defer",
+    "persist store save write 저장 기록",
+    "read load fetch 읽 읽어 조회 가져오 가져온 가져와",
+    "query select 쿼리",
+    "join 조인",
+    "environment env 환경",
+    "image picture 이미지",
+    "directory folder dir 디렉터리 디렉토리 폴더",
+    "docker container 도커 컨테이너",
+    "pod 파드",
+    "memory heap mem 메모리",
+    "user 사용자",
+    "message msg 메시지",
+    "request req 요청",
+    "response reply 응답",
+    "server 서버",
+    "client 클라이언트",
+    "token 토큰",
+    "timeout 타임아웃 만료",
+    "encode encoding charset 인코딩",
+    "decode decoding 디코딩",
+    "parse 파싱",
+    "regex regexp regular 정규식",
+    "permission privilege 권한",
+    "log logging 로그",
+    "filter 필터",
+    "field 필드",
+    "column 컬럼 열",
+    "table 테이블",
+    "version 버전",
+    "flag 플래그",
+    "variable var 변수",
+    "warning warn 경고",
+    "mask hide redact 가린 가리 마스킹 숨긴 숨겨",
+    "middleware 미들웨어",
+    "hook 훅",
+    "event 이벤트",
+    "focus 포커스",
+    "optimistic 낙관",
+    "pessimistic 비관",
+    "distribute 분산",
+    "acquire obtain 획득",
+    "release 해제",
+    "foreground 포그라운드",
+    "background 백그라운드",
+    "service 서비스",
+    "float double floating 부동소수점",
+    "cluster 클러스터 클러스터링",
+    "rotate 회전",
+    "round 반올림",
+    "truncate 버림",
+    "default 기본 기본값",
+    "unused 미사용",
+    "attribute property prop 속성",
+    "parameter param argument arg 파라미터 인자 매개변수",
+    "callback handler listener 콜백 핸들러",
+    "migrate migration 마이그레이션",
+    "database db 데이터베이스",
+    "locale language 로케일 언어",
+    "timezone tz 시간대",
+    "string str 문자열",
+    "integer int 정수",
+    "number num 숫자 번호",
+    "group 그룹",
+    "show display 표시 보여 보이",
+    "refresh renew reload 갱신 새로고침",
+    "restart reboot 재시작",
+    "rollback revert undo 롤백 되돌린 되돌리 되돌려",
+    "schedule cron 스케줄",
+    "authenticate authentication auth login 인증 로그인",
+    "serialise serialize marshal 직렬화",
+    "deserialise deserialize unmarshal 역직렬화",
+    "build compile 빌드 컴파일",
+    "deploy deployment 배포",
+    "install 설치",
+    "iterate loop 반복 순회",
+    "recursion recursive 재귀",
+    "constraint 제약",
+    "schema 스키마",
+    "row record 행 레코드",
+    "connection connect 연결 커넥션",
+    "network 네트워크",
+    "socket 소켓",
+    "process 프로세스",
+    "kill terminate",
+    "screen 화면",
+    "button 버튼",
+    "click 클릭",
+    "input 입력",
+    "output 출력",
+    "list 목록 리스트",
+    "array 배열",
+    "object 객체",
+    "type 타입",
+    "struct 구조체",
+    "inherit 상속",
+    "compare 비교",
+    "compute calculate 계산",
+    "hash 해시",
+    "encrypt 암호화",
+    "decrypt 복호화",
+    "sign signature 서명",
+    "certificate cert 인증서",
+    "domain 도메인",
+    "mail email 메일 이메일",
+    "password 비밀번호",
+    "download 다운로드",
+    "upload 업로드",
+    "date 날짜",
+    "scroll 스크롤",
+    "height",
+    "width 너비",
+    "colour color 색상",
+    "wrap enclose surround 감싼 감싸",
+    "page pagination paginate 페이지 페이징",
+    "prune 정리",
+    "flush 플러시",
+    "import 임포트 불러오",
+    "export 내보내",
+    "route router 라우트 라우터",
+    "trim whitespace 공백",
+    "lowercase 소문자",
+    "uppercase 대문자",
+    "fallback 폴백",
+    "stream 스트림 스트리밍",
+    "buffer 버퍼",
+    "queue 큐",
+    "session 세션",
+    "cookie 쿠키",
+    "header 헤더",
+    "proxy 프록시",
+    "key 키",
+    "test 테스트",
+    "size length 크기 길이",
+    "count 개수 수량",
+    "plugin extension 플러그인",
+    "close shut 닫 닫는 닫기 종료",
+    "cancel abort 취소",
+    "stop halt quit 중지 중단 멈춘",
+    "start begin launch spawn 시작",
+    "return emit yield 반환",
+    "single one 단일",
+    "periodic interval 주기",
+    "randomise randomize jitter random 무작위",
+    "share shared 공유",
+    "reuse recycle 재사용",
+    "flip mirror",
+    "rename 이름",
+    "merge combine 병합 합친 합쳐",
+    "split separate divide 분리 분할 쪼갠 쪼개",
+    "compress compression gzip 압축",
+    "override overwrite force",
+    "exclude exclusion leave 제외",
+    "manual manually hand handwritten 직접 수동",
+    "automatic automatically auto 자동",
+    "upgrade 업그레이드",
+    "downgrade 다운그레이드",
+    "reset 재설정",
+    "exact exactly 정확",
+    "relative 상대",
+    "absolute 절대",
+    "local locally 로컬",
+    "global globally 전역",
+    "utc gmt universal",
+    "render draw paint 렌더링 그린 그려 그리",
+    "notify alert 알림",
 ];
 
 /// Words of which one turns an approach into the opposite of what the other says.
@@ -195,21 +408,6 @@ pub(super) const ENDINGS: &[&str] = &[
     "된",
     "될",
     "적",
-    "으면",
-    "면",
-    "으며",
-    "며",
-    "게",
-    "려고",
-    "지만",
-    "는지",
-    "거나",
-    "었다",
-    "았다",
-    "에만",
-    "으로도",
-    "이나",
-    "씩",
 ];
 
 /// Words of taking away. An approach that removes is another than one in which none of these is said.
@@ -228,37 +426,4 @@ pub(super) const SHORT: &[&str] = &[
 pub(super) const ACTIONS: &str = "increase decrease remove replace retry cache lock check catch ignore convert wait mock enable disable \
      reject allow sanitise pin batch debounce sort dedupe limit parallel lazy encode decode log filter mask cancel stop merge \
      split compress exclude upgrade downgrade rename reuse share invalidate round truncate rotate flip move stream prune override \
-     flush close fallback reset join import restart kill wrap delegate inline extract ask allocate poll publish \
-     hardcode normalise isolate vectorise quantise subscribe";
-
-/// Words that say how, or carry a sentence, rather than what: they count where both have them, as numbers do.
-pub(super) const DETAILS: &str = "add call run read return keep build create start begin single only then later same whole early either \
-     next last follow appropriate directly instead explicit explicitly no not cannot never without always already almost \
-     element item object instance statement block expression operation thing piece part body place point way side \
-     entry field property attribute variable list number name type string text data information result output input content \
-     parameter parameters caller user client server system application app service program process job task \
-     action actions send receive pass hold let have apply perform create produce provide generate support require \
-     cover mark track know tell become remain want proper extra additional further least most much many few some any \
-     small short long full big long-running simple safe certain separate specific particular given relevant \
-     re pre non back down off away ready done them him her itself it too yet just \
-     모든 더 쓰는 만든다 낸다 두고 두게 없이 않게 안 못 하나씩 한꺼번에 때문 여러 다른 같은 새 새로운 바로 아래 위 안에 밖 \
-     추가 호출 반환 유지 시작 목록 대상 결과 상태 정보 내용";
-
-/// Words that open a clause that says why, which counts where both say it.
-pub(super) const OF_REASONS: &[&str] = &["so", "because", "since", "thereby", "hence"];
-
-/// Syllables behind which the Korean ending for "and so" stands.
-pub(super) const BEFORE_SO: &[char] = &[
-    '려', '춰', '여', '켜', '꿔', '워', '눠', '써', '쳐', '꺼', '내', '겨', '져', '둬', '와', '라',
-    '가', '어', '아', '해',
-];
-
-/// What is done by means of something, named by the thing: two approaches that share it share more than what they are about.
-pub(super) const MECHANISMS: &str = "index transaction queue thread worker timeout hash regex pool background async synchronous lazy \
-     eager session cookie header proxy buffer backoff exponential default constraint hook event middleware environment flag weight \
-     fallback stack priority replica partition clock interrupt watch volatile barrier allocate template inline fold static \
-     dynamic immutable stream encode compress upsert cursor affinity balance gateway role heartbeat poll publish subscribe mask \
-     redirect navigate hardcode allowlist blocklist vectorise quantise regularise normalise augment isolate float16 float32 \
-     interpolate align collide physics texture overlay warmup promise once build iterate recursion move copy add release \
-     dither glob signal link schedule persist return initialise stage split sequential dependency null depth median keep call \
-     optimistic pessimistic focus show render scroll compare compute round sign permission callback memory directory";
+     flush close fallback reset join import restart kill wrap delegate inline extract";
