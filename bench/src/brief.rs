@@ -433,6 +433,10 @@ mod tests {
         let around = viewer().scope.with_ancestors();
         assert!(PLACES.iter().all(|path| around.contains(&scope(path))));
         assert_eq!(around.len(), PLACES.len());
+        assert!(
+            !around.contains(&scope(BESIDE)),
+            "no brief sees what is saved there"
+        );
     }
 
     #[test]
