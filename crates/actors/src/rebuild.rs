@@ -190,6 +190,7 @@ impl<'a, S: Store> Rebuild<'a, S> {
         for family in [
             Family::Location,
             Family::Related,
+            Family::FailedApproach,
             Family::Job,
             Family::Attempt,
             Family::Mark,

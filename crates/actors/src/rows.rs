@@ -86,6 +86,10 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
             keys::verification::key(scope, verification.id),
             keys::verification::encode(verification),
         ),
+        Change::ApproachFailed(failed) => Row::holding(
+            keys::failed_approach::key(&keys::failed_approach::Key::of(failed)),
+            keys::failed_approach::encode(failed),
+        ),
         Change::JobAdded(job) => Row::holding(
             keys::job::key(place.slot, job.verification),
             keys::job::encode(job),

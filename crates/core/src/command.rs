@@ -20,7 +20,7 @@ use crate::scope::Scope;
 use crate::staging::NewRecord;
 use crate::task::Closing;
 use crate::token::TokenHash;
-use crate::verification::{NewVerification, Verification};
+use crate::verification::{NewFailure, NewVerification, Verification};
 
 mod answer;
 mod decision;
@@ -217,6 +217,8 @@ pub enum Command {
         /// What it means.
         meaning: String,
     },
+    /// Record a failed verification of the task, with what the fix was that failed.
+    RecordFailure(Box<NewFailure>),
 }
 
 /// An answer to a question.
@@ -255,7 +257,7 @@ impl Command {
             Self::CloseTask { .. } => Access::Control(Control::CloseTask),
             Self::ArchiveTask => Access::Control(Control::Maintain),
             // Whoever may have it promoted may have it given up.
-            Self::RecordVerification(_) | Self::DropPromotion { .. } => {
+            Self::RecordVerification(_) | Self::RecordFailure(_) | Self::DropPromotion { .. } => {
                 Access::Control(Control::RecordVerification)
             }
             Self::PutEntry { .. } | Self::AmendEntry(_) | Self::Supersede(_) => Access::Entries,
@@ -309,6 +311,7 @@ impl Command {
             Self::CloseTask { .. } => "close_task",
             Self::ArchiveTask => "archive_task",
             Self::RecordVerification(_) => "record_verification",
+            Self::RecordFailure(_) => "record_failure",
             Self::PutEntry { .. } => "put_entry",
             Self::AmendEntry(_) => "amend_entry",
             Self::Supersede(_) => "supersede",

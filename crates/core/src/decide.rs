@@ -136,6 +136,7 @@ pub fn decide(
         Command::CloseTask { closing, reason } => task::close(&context, *closing, reason),
         Command::ArchiveTask => task::archive(&context),
         Command::RecordVerification(said) => task::record_verification(&context, said),
+        Command::RecordFailure(failure) => task::record_failure(&context, failure),
         Command::NotePromoted {
             verification,
             target,

@@ -204,6 +204,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
     };
     match &submission.command {
         Command::RecordVerification(said) => ask.cited(&said.citations),
+        Command::RecordFailure(failure) => ask.cited(&failure.said.citations),
         Command::PutEntry {
             entry,
             verification,

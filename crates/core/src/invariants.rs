@@ -198,6 +198,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::TaskClosed { .. }
         | Body::TaskArchived
         | Body::VerificationRecorded(_)
+        | Body::FixFailed(_)
         | Body::Promoted { .. } => {
             chained(state.task().is_some(), "the task was never opened".into())
         }

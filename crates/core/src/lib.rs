@@ -10,6 +10,7 @@ pub mod brief;
 pub mod chain;
 pub mod channel;
 pub mod checkpoint;
+pub mod circular;
 pub mod citation;
 pub mod command;
 pub mod commit;

@@ -36,6 +36,14 @@ pub const CITATION_BYTES_MAX: usize = 24 << 10;
 pub const SHORT_TEXT_BYTES_MAX: usize = 4 << 10;
 /// Bytes of an error text or of an approach that was tried.
 pub const ERROR_TEXT_BYTES_MAX: usize = 32 << 10;
+/// Files, and symbols, that an approach says it touches: so many of each.
+pub const APPROACH_NAMES_MAX: usize = 64;
+/// Bytes of one of these names.
+pub const APPROACH_NAME_BYTES_MAX: usize = 512;
+/// Approaches that failed, of a task and of the others of its project, that one is compared with.
+pub const FIX_FAILURES_MAX: usize = 4_096;
+/// Bytes that are kept of why an approach failed.
+pub const FAILURE_REASON_BYTES_MAX: usize = 512;
 /// Bytes that are kept of why an attempt at a promotion failed.
 pub const ATTEMPT_ERROR_BYTES_MAX: usize = 1 << 10;
 /// Entries that one promotion publishes.

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::circular::Failures;
 use crate::error::{Error, ErrorCode};
 use crate::id::Seq;
 use crate::principal::Actor;
@@ -84,6 +85,8 @@ pub struct Task {
     pub opened_at: Timestamp,
     /// When its status last changed.
     pub updated_at: Timestamp,
+    /// What failed in it since a verification passed.
+    pub failures: Failures,
 }
 
 /// What a task was opened with, as one text that can be cited: its title, a line break, its description.

@@ -7,11 +7,14 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::circular::Approach;
 use crate::citation::{self, Citation};
 use crate::entry::Binding;
 use crate::error::{Error, ErrorCode};
 use crate::id::{Seq, VerificationId};
-use crate::limits::{ERROR_TEXT_BYTES_MAX, SHORT_TEXT_BYTES_MAX};
+use crate::limits::{
+    APPROACH_NAME_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX, SHORT_TEXT_BYTES_MAX,
+};
 use crate::principal::Actor;
 use crate::scope::Scope;
 use crate::time::Timestamp;
@@ -158,6 +161,71 @@ impl NewVerification {
         }
         citation::check_all(&self.citations)
     }
+}
+
+/// A failed verification as its recorder hands it over, with what the fix was that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewFailure {
+    /// The verification; its approach says in words what was tried.
+    pub said: NewVerification,
+    /// The files that the approach touches, by their paths from the root of the work tree.
+    pub files: Vec<String>,
+    /// The symbols that it touches.
+    pub symbols: Vec<String>,
+}
+
+impl NewFailure {
+    /// Checks the form: that of its verification, that this one failed, and the names.
+    ///
+    /// # Errors
+    /// `too_large`, `invalid_argument` or `unresolvable_citation`.
+    pub fn check_form(&self) -> Result<(), Error> {
+        if self.said.outcome != Outcome::Failed {
+            return Err(Error::new(
+                ErrorCode::InvalidArgument,
+                "what an approach touches is told of one that failed",
+            ));
+        }
+        self.said.check_form()?;
+        check_names("files of an approach", &self.files)?;
+        check_names("symbols of an approach", &self.symbols)
+    }
+}
+
+/// Checks an approach that is proposed: that it says something, and not too much.
+///
+/// # Errors
+/// `too_large`, `invalid_argument`.
+pub fn check_approach(approach: &Approach) -> Result<(), Error> {
+    if approach.text.trim().is_empty() {
+        let why = "an approach says what is to be tried";
+        return Err(Error::new(ErrorCode::InvalidArgument, why));
+    }
+    if approach.text.len() > ERROR_TEXT_BYTES_MAX {
+        let (limit, given) = (ERROR_TEXT_BYTES_MAX as u64, approach.text.len() as u64);
+        return Err(Error::too_large("approach bytes", limit, given));
+    }
+    check_names("files of an approach", &approach.files)?;
+    check_names("symbols of an approach", &approach.symbols)
+}
+
+/// Checks names of one sort that an approach touches.
+fn check_names(what: &'static str, names: &[String]) -> Result<(), Error> {
+    if names.len() > APPROACH_NAMES_MAX {
+        let (limit, given) = (APPROACH_NAMES_MAX as u64, names.len() as u64);
+        return Err(Error::too_large(what, limit, given));
+    }
+    for name in names {
+        if name.trim().is_empty() {
+            let why = format!("{what}: a name is empty");
+            return Err(Error::new(ErrorCode::InvalidArgument, why));
+        }
+        if name.len() > APPROACH_NAME_BYTES_MAX {
+            let (limit, given) = (APPROACH_NAME_BYTES_MAX as u64, name.len() as u64);
+            return Err(Error::too_large(what, limit, given));
+        }
+    }
+    Ok(())
 }
 
 /// A verification as it is stored.

@@ -109,7 +109,7 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
         AnswerBody::Appended { first, count, .. } => run.is_some_and(|run| {
             run.first == *first && first.get() + u64::from(*count) == run.last.get() + 1
         }),
-        AnswerBody::Verification { id, .. } => fold
+        AnswerBody::Verification { id, .. } | AnswerBody::Failed { id, .. } => fold
             .rows
             .contains_key(&keys::verification::key(&scope, *id)),
         AnswerBody::Entry { id, version, .. } => {

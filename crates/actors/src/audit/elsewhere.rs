@@ -4,8 +4,10 @@
 //! That the rows which events lead to are there was checked with each scope. Here it is the other
 //! way round: everything that is there is explained.
 
+use sillok_core::circular::FailedApproach;
 use sillok_core::decision::{Edge, NamedEdge, Node};
 use sillok_core::entry::Head;
+use sillok_core::event::Body;
 use sillok_core::id::{EntryId, TokenId, VerificationId};
 use sillok_core::invariants::Invariant;
 use sillok_core::principal::{Actor, PrincipalKind};
@@ -33,6 +35,7 @@ pub(super) async fn check<S: Store>(
     for family in [
         Family::Location,
         Family::Related,
+        Family::FailedApproach,
         Family::Job,
         Family::Attempt,
         Family::Mark,
@@ -86,6 +89,15 @@ pub(crate) async fn is_explained(
             let is_said = fits && is_declared(txn, &edge).await?;
             // The decision may have been changed since the row was read.
             Ok(is_said || rows::read(txn, key, keys::related::decode).await?.is_none())
+        }
+        Family::FailedApproach => {
+            let (parsed, failed) = (
+                keys::failed_approach::parse(key)?,
+                keys::failed_approach::decode(key, value)?,
+            );
+            // What it says is compared with the events of its task, which lead to the row.
+            let fits = keys::failed_approach::Key::of(&failed) == parsed;
+            Ok(fits && is_told(txn, &failed).await?)
         }
         Family::Job => {
             let (parsed, job) = (keys::job::parse(key)?, keys::job::decode(key, value)?);
@@ -143,6 +155,14 @@ async fn is_declared(txn: &mut impl Txn, edge: &Edge) -> Result<bool, StoreError
     let key = keys::decision::key(&ScopeKey::of(scope), *root);
     let head = rows::read(txn, &key, keys::decision::decode).await?;
     Ok(head.is_some_and(|head| head.edges(scope).contains(edge)))
+}
+
+/// Whether the event that an approach that failed names says so.
+async fn is_told(txn: &mut impl Txn, failed: &FailedApproach) -> Result<bool, StoreError> {
+    let key = keys::event::key(&ScopeKey::of(&failed.task), failed.seq);
+    let event = rows::read(txn, &key, keys::event::decode).await?;
+    let body = event.and_then(|event| event.decode_body().ok().flatten());
+    Ok(matches!(body, Some(Body::FixFailed(told)) if told.verification == failed.verification))
 }
 
 async fn verification(

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Digest;
 use crate::chain::Tip;
+use crate::circular::ErrorJudged;
 use crate::entry::Status;
 use crate::id::{
     AnchorId, Attempt, DecisionId, EntryId, EvidenceId, ReviewId, Seq, TokenId, VerificationId,
@@ -155,6 +156,19 @@ pub enum AnswerBody {
     AnchorsAdded {
         /// Their ids, in the order in which they were given.
         ids: Vec<AnchorId>,
+    },
+    /// A failed verification was recorded.
+    Failed {
+        /// Its id, and that of its promotion.
+        id: VerificationId,
+        /// It speaks for the records after this position...
+        from: Seq,
+        /// ...up to and including this one.
+        through: Seq,
+        /// Where the knowledge goes.
+        target: Scope,
+        /// What follows from the error; none where none is told.
+        judged: Option<ErrorJudged>,
     },
 }
 

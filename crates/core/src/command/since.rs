@@ -55,6 +55,7 @@ impl Command {
             Self::SaveDecision(_)
             | Self::DeactivateDecision { .. }
             | Self::RestoreDecision { .. } => WireVersion::WITH_DECISIONS,
+            Self::RecordFailure(_) => WireVersion::WITH_FAILURES,
             _ => WireVersion::FIRST,
         }
     }

@@ -1,9 +1,10 @@
 //! Deciding what is done to a task: opening, verifying, marking, closing, archiving.
 
 use super::{Context, Decision, check_level, check_short, check_stated, promotion};
+use crate::circular::{Approach, ErrorHash, reason_of};
 use crate::command::{AnswerBody, VerificationRef};
 use crate::error::{Error, ErrorCode};
-use crate::event::Body;
+use crate::event::{Body, FixFailed};
 use crate::id::VerificationId;
 use crate::limits::ERROR_TEXT_BYTES_MAX;
 use crate::permission::{authorize_read, entry_rule};
@@ -13,7 +14,7 @@ use crate::provenance::check_citations;
 use crate::scope::{Level, Scope};
 use crate::secret::mask;
 use crate::task::{Closing, Task, TaskAction, TaskStatus};
-use crate::verification::{NewVerification, Verification, VerificationSource};
+use crate::verification::{NewFailure, NewVerification, Verification, VerificationSource};
 
 pub(super) fn open(
     context: &Context<'_>,
@@ -94,47 +95,88 @@ pub(super) fn record_verification(
     context: &Context<'_>,
     said: &NewVerification,
 ) -> Result<Decision, Error> {
+    let verification = verification(context, said)?;
+    let result = AnswerBody::Verification {
+        id: verification.id,
+        from: verification.from,
+        through: verification.through,
+        target: verification.target.clone(),
+    };
+    Ok(Decision::of(
+        vec![Body::VerificationRecorded(Box::new(verification))],
+        result,
+    ))
+}
+
+/// Records a verification that failed, and judges the error by what failed in the task before.
+pub(super) fn record_failure(
+    context: &Context<'_>,
+    failure: &NewFailure,
+) -> Result<Decision, Error> {
+    failure.check_form()?;
+    let verification = verification(context, &failure.said)?;
+    let said = &verification.said;
+    let error = said.error.as_deref().map(ErrorHash::of);
+    let failures = context.state.task().map(|task| &task.failures);
+    let judged = error.zip(failures);
+    let result = AnswerBody::Failed {
+        id: verification.id,
+        from: verification.from,
+        through: verification.through,
+        target: verification.target.clone(),
+        judged: judged.map(|(error, failures)| failures.judge(error)),
+    };
+    let masked = |names: &[String]| -> Vec<String> {
+        let names = names.iter();
+        names.map(|name| mask(name).text.into_owned()).collect()
+    };
+    let failed = FixFailed {
+        verification: verification.id,
+        error,
+        approach: said.approach.clone().map(|text| Approach {
+            text,
+            files: masked(&failure.files),
+            symbols: masked(&failure.symbols),
+        }),
+        reason: said.error.as_deref().map(reason_of).unwrap_or_default(),
+    };
+    let tells = failed.error.is_some() || failed.approach.is_some();
+    let recorded = Body::VerificationRecorded(Box::new(verification));
+    let failed = tells.then(|| Body::FixFailed(Box::new(failed)));
+    let bodies = [recorded].into_iter().chain(failed).collect();
+    Ok(Decision::of(bodies, result))
+}
+
+/// A verification as it is to be stored.
+fn verification(context: &Context<'_>, said: &NewVerification) -> Result<Verification, Error> {
     let task = task(context, TaskAction::Verify)?;
     said.check_form()?;
     let principal = &context.submission.principal;
     check_approval(principal, said.source)?;
     check_citations(principal, &said.citations, context.facts)?;
     let target = target(context, said.target.as_ref())?;
-    let through = context.state.row().tip.seq;
     let id = VerificationId::derived(
         context.scope(),
         &principal.actor.to_string(),
         context.submission.id,
     );
-    let verification = Verification {
+    let masked = |text: &Option<String>| {
+        let text = text.as_deref();
+        text.map(|text| mask(text).text.into_owned())
+    };
+    Ok(Verification {
         id,
         said: NewVerification {
-            error: said
-                .error
-                .as_deref()
-                .map(|text| mask(text).text.into_owned()),
-            approach: said
-                .approach
-                .as_deref()
-                .map(|text| mask(text).text.into_owned()),
+            error: masked(&said.error),
+            approach: masked(&said.approach),
             ..said.clone()
         },
         recorder: principal.actor.clone(),
         time: context.now,
         from: task.verified_through,
-        through,
-        target: target.clone(),
-    };
-    let result = AnswerBody::Verification {
-        id,
-        from: verification.from,
-        through,
+        through: context.state.row().tip.seq,
         target,
-    };
-    Ok(Decision::of(
-        vec![Body::VerificationRecorded(Box::new(verification))],
-        result,
-    ))
+    })
 }
 
 /// A human's approval is given by a human: it becomes a citation of that person.

@@ -97,6 +97,10 @@ named! {
     Closing = one_of("How a task ends.", ["done", "failed"]);
     /// How a verification ended.
     Outcome = one_of("How a verification ended.", ["passed", "failed"]);
+    /// What an agent may do.
+    Verdict = one_of("What an agent may do.", core::circular::Verdict::ALL.iter().map(|verdict| verdict.as_str()));
+    /// Why an error is judged as it is.
+    ErrorReason = one_of("Why an error is judged as it is.", core::circular::ErrorReason::ALL.iter().map(|reason| reason.as_str()));
     /// Where a verification comes from.
     VerificationSource = one_of(
         "Where a verification comes from.",

@@ -157,14 +157,21 @@ impl Receipt {
     }
 
     pub(super) fn verification(self) -> Reply<VerificationRecorded> {
-        let AnswerBody::Verification {
-            id,
-            from,
-            through,
-            target,
-        } = self.result
-        else {
-            return self.unfit();
+        let (id, from, through, target, judged) = match self.result {
+            AnswerBody::Verification {
+                id,
+                from,
+                through,
+                target,
+            } => (id, from, through, target, None),
+            AnswerBody::Failed {
+                id,
+                from,
+                through,
+                target,
+                judged,
+            } => (id, from, through, target, judged),
+            _ => return self.unfit(),
         };
         let Self {
             seq,
@@ -177,6 +184,7 @@ impl Receipt {
             from,
             through,
             target,
+            judged: judged.map(Into::into),
             seq,
             time,
             command_id,

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use proptest::prelude::*;
+use sillok_core::circular::Failures;
 use sillok_core::entry::Head;
-use sillok_core::id::Incarnation;
+use sillok_core::id::{Incarnation, Seq};
 use sillok_core::reuse::Usage;
 use sillok_core::schedule::Runs;
 use sillok_core::slot::SLOTS;
+use sillok_core::task::Task;
 
 use super::samples::{Parts, golden, parts};
 use super::*;
@@ -339,6 +341,10 @@ family_tests! {
             scope: p.scope_key(), name: p.relation_name()
         },
         value: p.declared_relation();
+    failed_approach, FailedApproach, p,
+        key: keys::failed_approach::key(&p.failed_place()),
+        parsed: p.failed_place(),
+        value: p.failed_approach();
 }
 
 proptest! {
@@ -408,7 +414,42 @@ fn the_second_form_of_heads_never_changes() {
     compare_golden("head_2.txt", &key, &keys::head::encode(&head));
 }
 
+#[test]
+fn the_second_form_of_tasks_never_changes() {
+    let p = golden();
+    let task = Task {
+        failures: p.failures(),
+        ..p.task()
+    };
+    let key = keys::task::key(&p.scope_key());
+    compare_golden("task_2.txt", &key, &keys::task::encode(&task));
+}
+
 proptest! {
+    #[test]
+    fn a_task_in_which_something_failed_is_of_format_2(p in parts()) {
+        let key = keys::task::key(&p.scope_key());
+        for (failures, format) in [(Failures::default(), 1), (p.failures(), 2)] {
+            let task = Task { failures, ..p.task() };
+            let value = keys::task::encode(&task);
+            prop_assert_eq!(value[0], format);
+            prop_assert_eq!(keys::task::decode(&key, &value).unwrap(), task);
+        }
+    }
+
+    #[test]
+    fn what_failed_in_a_task_lies_inside_the_scopes_around_it(p in parts(), after in 0_u64..9) {
+        let failed = p.failed_approach();
+        let key = keys::failed_approach::key(&p.failed_place());
+        for around in failed.task.with_ancestors() {
+            prop_assert!(keys::failed_approach::range_inside(&around).contains(&key));
+        }
+        let beside = Scope::parse("org/beside/project/p").unwrap();
+        prop_assert!(!keys::failed_approach::range_inside(&beside).contains(&key));
+        let behind = keys::failed_approach::range_after(&failed.task, Some(Seq::new(after)));
+        prop_assert_eq!(behind.contains(&key), failed.seq > Seq::new(after));
+    }
+
     #[test]
     fn a_claim_that_says_its_value_is_of_format_2(p in parts()) {
         let declared = keys::decision_claim::Declared::of(p.number, &p.text);
@@ -438,7 +479,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCREANK");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCREANKF");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }
@@ -462,6 +503,7 @@ fn every_family_has_a_golden_file_and_no_other_is_left() {
         "related_3",
         "related_declared",
         "run_2",
+        "task_2",
     ];
     expected.extend(more.map(|name| format!("{name}.txt")));
     found.sort();

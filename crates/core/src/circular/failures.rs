@@ -1,0 +1,90 @@
+//! What a task remembers of its failures, as one value that is stored with it.
+//!
+//! Owns how often each error came up since a verification passed, which came last, and what follows for the one that comes up
+//! now. It must not know when two errors are one, nor what an approach says.
+
+use serde::{Deserialize, Serialize};
+
+use super::fingerprint::ErrorHash;
+use super::history::{ErrorJudged, ErrorReason, Verdict};
+use crate::id::Seq;
+
+/// Times that one error comes up in a task until it is blocked.
+pub const ERROR_TIMES_MAX: u32 = 3;
+/// Errors that a task remembers: of more, those are forgotten that came up the longest time ago.
+pub const ERRORS_KEPT_MAX: usize = 64;
+/// Turns that tell whether two errors alternate.
+const TURNS_KEPT: usize = 3;
+
+/// The failures of a task since its last passed verification.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failures {
+    /// Errors, each with how often it came up; the one that came up last stands last.
+    errors: Vec<(ErrorHash, u32)>,
+    /// The last errors, without those that are the same as the one before.
+    turns: Vec<ErrorHash>,
+    /// How many approaches failed.
+    approaches: u32,
+    /// Approaches that failed up to this position count against the task no more.
+    pub cleared_through: Seq,
+}
+
+impl Failures {
+    /// Judges an error that comes up now.
+    #[must_use]
+    pub fn judge(&self, error: ErrorHash) -> ErrorJudged {
+        let known = self.errors.iter().find(|(one, _)| *one == error);
+        let seen = known.map_or(0, |(_, count)| *count);
+        let count = seen.saturating_add(1);
+        let takes_turns = matches!(*self.turns, [a, b, c] if a == c && b == error);
+        let (verdict, reason) = if count >= ERROR_TIMES_MAX {
+            (Verdict::Block, ErrorReason::TooOften)
+        } else if takes_turns {
+            (Verdict::Block, ErrorReason::TakesTurns)
+        } else if seen > 0 && self.turns.last() != Some(&error) {
+            (Verdict::Warn, ErrorReason::CameBack)
+        } else if seen > 0 {
+            (Verdict::Allow, ErrorReason::Repeated)
+        } else {
+            (Verdict::Allow, ErrorReason::New)
+        };
+        ErrorJudged {
+            verdict,
+            reason,
+            error,
+            count,
+        }
+    }
+
+    /// Remembers that an error came up.
+    pub fn came_up(&mut self, error: ErrorHash) {
+        let known = self.errors.iter().position(|(one, _)| *one == error);
+        let (_, seen) = known.map_or((error, 0), |at| self.errors.remove(at));
+        if self.errors.len() == ERRORS_KEPT_MAX {
+            self.errors.remove(0);
+        }
+        self.errors.push((error, seen.saturating_add(1)));
+        if self.turns.last() != Some(&error) {
+            if self.turns.len() == TURNS_KEPT {
+                self.turns.remove(0);
+            }
+            self.turns.push(error);
+        }
+    }
+
+    /// Remembers that an approach failed.
+    pub const fn approach_failed(&mut self) {
+        self.approaches = self.approaches.saturating_add(1);
+    }
+
+    /// Forgets all of them: a verification passed that speaks for all up to here. Where nothing failed, nothing changes.
+    pub fn clear(&mut self, through: Seq) {
+        if self.errors.is_empty() && self.approaches == 0 {
+            return;
+        }
+        *self = Self {
+            cleared_through: through,
+            ..Self::default()
+        };
+    }
+}
