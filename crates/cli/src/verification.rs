@@ -97,10 +97,12 @@ pub async fn record(
     let cited = Citation::TerminalSnapshot {
         id: snapshot.to_string(),
     };
-    let touched = if ran.passed {
-        Touched::default()
-    } else {
-        verdict.touched
+    // What was run is recorded, also where a script has nothing to say of the approach.
+    let says = |text: &String| !ran.passed && !text.trim().is_empty();
+    let approach = verdict.approach.filter(says);
+    let touched = match approach {
+        Some(_) => verdict.touched,
+        None => Touched::default(),
     };
     let recorded = client
         .record_verification(&RecordVerification {
@@ -111,7 +113,7 @@ pub async fn record(
             citations: vec![cited],
             commit: commit.clone(),
             error: (!ran.passed).then(|| error_text(ran)),
-            approach: verdict.approach.filter(|_| !ran.passed),
+            approach,
             files: touched.files,
             symbols: touched.symbols,
             target: verdict.target.map(ToString::to_string),

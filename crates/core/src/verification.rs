@@ -175,7 +175,7 @@ pub struct NewFailure {
 }
 
 impl NewFailure {
-    /// Checks the form: that of its verification, that this one failed, and the names.
+    /// Checks the form: that of its verification, that this one failed, and what it says of the approach.
     ///
     /// # Errors
     /// `too_large`, `invalid_argument` or `unresolvable_citation`.
@@ -187,6 +187,14 @@ impl NewFailure {
             ));
         }
         self.said.check_form()?;
+        match &self.said.approach {
+            Some(text) => check_stated(text)?,
+            None if self.files.is_empty() && self.symbols.is_empty() => {}
+            None => {
+                let why = "files and symbols are those of an approach, and none is told";
+                return Err(Error::new(ErrorCode::InvalidArgument, why));
+            }
+        }
         check_names("files of an approach", &self.files)?;
         check_names("symbols of an approach", &self.symbols)
     }
@@ -197,16 +205,22 @@ impl NewFailure {
 /// # Errors
 /// `too_large`, `invalid_argument`.
 pub fn check_approach(approach: &Approach) -> Result<(), Error> {
-    if approach.text.trim().is_empty() {
-        let why = "an approach says what is to be tried";
-        return Err(Error::new(ErrorCode::InvalidArgument, why));
-    }
+    check_stated(&approach.text)?;
     if approach.text.len() > ERROR_TEXT_BYTES_MAX {
         let (limit, given) = (ERROR_TEXT_BYTES_MAX as u64, approach.text.len() as u64);
         return Err(Error::too_large("approach bytes", limit, given));
     }
     check_names("files of an approach", &approach.files)?;
     check_names("symbols of an approach", &approach.symbols)
+}
+
+/// Checks that an approach says something.
+fn check_stated(text: &str) -> Result<(), Error> {
+    if text.trim().is_empty() {
+        let why = "an approach is not empty";
+        return Err(Error::new(ErrorCode::InvalidArgument, why));
+    }
+    Ok(())
 }
 
 /// Checks names of one sort that an approach touches.

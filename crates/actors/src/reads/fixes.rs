@@ -6,15 +6,16 @@ use sillok_core::circular::{
     Approach, ApproachJudged, FailedApproach, Proposed, Verdict, judge_approach,
 };
 use sillok_core::id::Seq;
-use sillok_core::limits::{FIX_FAILURES_MAX, PAGE_BYTES_MAX};
+use sillok_core::limits::FIX_FAILURES_MAX;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::task::{Task, TaskStatus, opening_text};
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::failed_approach;
 use sillok_store::{Error as StoreError, KeyRange, Store, Txn};
 
+use super::paging::Paging;
 use super::tasks::task_of;
-use super::{Page, Reader, page_rows};
+use super::{Page, Reader};
 use crate::errors::refusal;
 use crate::row_stream::RowStream;
 
@@ -34,12 +35,10 @@ impl<S: Store> Reader<S> {
     /// looked at first, and both together as far as [`FIX_FAILURES_MAX`].
     ///
     /// # Errors
-    /// `not_found` where the task was never opened, and what the store answers.
+    /// `invalid_scope` for what is no task, `not_found` for one that was never opened, and what the store answers.
     pub async fn check_fix(&self, task: &Scope, proposed: &Approach) -> Result<FixChecked, Error> {
         let mut txn = self.snapshot().await?;
-        let opened = task_of(&mut txn, task)
-            .await?
-            .ok_or_else(|| Error::new(ErrorCode::NotFound, format!("{task} was never opened")))?;
+        let opened = opened_task(&mut txn, task).await?;
         let failed = failures(&mut txn, task).await;
         let (failed, cut) = failed.map_err(|error| refusal(&error))?;
         Ok(checked(task, &opened, proposed, &failed, cut))
@@ -48,36 +47,42 @@ impl<S: Store> Reader<S> {
     /// Approaches to a task that failed behind an event, in the order in which they did.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the limit, and what the store answers.
+    /// `invalid_argument` or `too_large` for the limit, `invalid_scope` for what is no task, `not_found` for one that was never
+    /// opened, and what the store answers.
     pub async fn failed_approaches(
         &self,
         task: &Scope,
         after: Option<Seq>,
         limit: usize,
     ) -> Result<Page<FailedApproach, Seq>, Error> {
-        let rows_max = page_rows(limit)?;
+        let mut page = Paging::of(limit)?;
         let mut txn = self.snapshot().await?;
+        opened_task(&mut txn, task).await?;
         let mut rows = RowStream::new(failed_approach::range_after(task, after));
-        let mut page = Page {
-            items: Vec::new(),
-            next: None,
-        };
-        let mut bytes = 0;
-        while page.items.len() < rows_max && bytes < PAGE_BYTES_MAX {
+        while page.has_room() {
             let row = rows.next(&mut txn).await;
             let Some((key, value)) = row.map_err(|error| refusal(&error))? else {
-                return Ok(Page { next: None, ..page });
+                return Ok(page.whole());
             };
             let failed = failed_approach::decode(&key, &value);
             let failed = failed.map_err(|error| refusal(&error))?;
-            bytes += value.len();
-            page.next = Some(failed.seq);
             // Another scope may share the hash of this one.
-            page.items
-                .extend(Some(failed).filter(|failed| failed.task == *task));
+            let place = failed.seq;
+            let listed = Some(failed).filter(|failed| failed.task == *task);
+            page.take(place, value.len(), listed);
         }
-        Ok(page)
+        Ok(page.so_far())
     }
+}
+
+/// The task, as it is now.
+async fn opened_task(txn: &mut impl Txn, task: &Scope) -> Result<Task, Error> {
+    if task.level() != Level::Task {
+        let why = format!("fixes are those of a task; {task} is a {}", task.level());
+        return Err(Error::new(ErrorCode::InvalidScope, why));
+    }
+    let found = task_of(txn, task).await?;
+    found.ok_or_else(|| Error::new(ErrorCode::NotFound, format!("{task} was never opened")))
 }
 
 /// What follows for a task that was opened so.

@@ -19,10 +19,10 @@ pub enum FixCommand {
 #[derive(Clone, Debug, Default, Args)]
 pub struct Touched {
     /// A file that the approach touches, by its path from the root of the work tree; may be repeated
-    #[arg(long = "file", value_name = "PATH")]
+    #[arg(long = "file", value_name = "PATH", requires = "approach")]
     pub files: Vec<String>,
     /// A symbol that it touches, such as `Client::read`; may be repeated
-    #[arg(long = "symbol", value_name = "NAME")]
+    #[arg(long = "symbol", value_name = "NAME", requires = "approach")]
     pub symbols: Vec<String>,
 }
 

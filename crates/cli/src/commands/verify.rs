@@ -262,6 +262,7 @@ async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), F
             style.name(&recorded.verification.to_string())
         );
         let mut lines = vec![head];
+        lines.extend(recorded.judged.as_ref().and_then(describe_judged));
         lines.extend(describe_promotion(style, &promotion));
         lines.join("\n")
     })?;
