@@ -286,13 +286,13 @@ fn every_line_of_the_tour_of_fixes_that_failed_runs() {
     check_that_each_ran(&lines, 3, &said);
     let task = "org/acme/project/api/worktree/main/task/42";
     for (command, words) in [
-        ("sillok fix check", "allow".to_owned()),
-        ("sillok fix failed", "Increase the read timeout".to_owned()),
-        ("sillok fix failed", "Stream the body in chunks".to_owned()),
-        ("sillok audit verify", "no difference".to_owned()),
+        ("sillok fix check", "allow"),
+        ("sillok fix failed", "Increase the read timeout"),
+        ("sillok fix failed", "Stream the body in chunks"),
+        ("sillok audit verify", "no difference"),
     ] {
         let told = said_by(&said, command).unwrap_or_default();
-        assert!(told.contains(&words), "{words}: {told}\n{said}");
+        assert!(told.contains(words), "{words}: {told}\n{said}");
     }
     // What was asked and recorded came to this, one after the other.
     let tried = format!("tried once in {task}, last ");
