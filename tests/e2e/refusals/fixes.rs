@@ -109,7 +109,6 @@ async fn a_fix_that_failed_and_is_told_wrongly_is_refused() {
     let body = json!({ "scope": task, "outcome": "failed", "source": "tests_failed", "run": "r1",
         "error": "TimeoutError: it is slow", "approach": "Increase the timeout",
         "files": ["src/a.rs"], "symbols": ["a"] });
-    refuses(&world, "/v1/verifications", &body).await;
     let admin = world.admin();
     for field in ["files", "symbols"] {
         // What passed touches nothing that is told, and names without an approach are nobody's.
@@ -122,6 +121,7 @@ async fn a_fix_that_failed_and_is_told_wrongly_is_refused() {
             refused(&world, sending, 400, "invalid_argument").await;
         }
     }
+    refuses(&world, "/v1/verifications", &body).await;
     let listed = admin.all("/v1/fixes/failed", &task).await;
     assert_eq!(listed.len(), 2, "the two that were good: {listed:?}");
 }
