@@ -98,7 +98,7 @@ fn a_pass_clears_what_came_up_and_of_very_many_errors_the_earliest_are_forgotten
 fn the_same_error_at_another_time_and_place_is_the_same() {
     same(
         "thread 'tests::adds' panicked at src/lib.rs:12:9:\nassertion `left == right` failed\n  left: 3\n right: 4",
-        "\u{1b}[31mthread 'tests::adds' (8123) panicked at /home/me/work/src/lib.rs:48:5:\u{1b}[0m\r\nassertion `left == right` failed\r\n  left: 3\r\n right: 4\r\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
+        "\u{1b}[31mthread 'tests::adds' (8123) panicked at \u{2f}home/me/work/src/lib.rs:48:5:\u{1b}[0m\r\nassertion `left == right` failed\r\n  left: 3\r\n right: 4\r\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
     );
     same(
         "Traceback (most recent call last):\n  File \"/tmp/a1b2/app/main.py\", line 3, in <module>\n    run()\nKeyError: 'user_id'",
