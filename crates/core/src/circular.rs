@@ -14,6 +14,7 @@ mod origin;
 mod paths;
 mod shapes;
 mod told;
+mod wording;
 mod wrapping;
 
 pub use approach::{Approach, Words};
@@ -24,6 +25,7 @@ pub use history::{
     judge_approach,
 };
 pub use told::{Language, order};
+pub use wording::{Term, Wording};
 
 #[cfg(test)]
 mod tests;

@@ -40,6 +40,9 @@ pub const ERROR_TEXT_BYTES_MAX: usize = 32 << 10;
 pub const APPROACH_NAMES_MAX: usize = 64;
 /// Bytes of one of these names.
 pub const APPROACH_NAME_BYTES_MAX: usize = 512;
+/// Bytes of an approach with its names up to which its wording is kept when it fails: that of a longer one is made anew whenever
+/// it is compared, since there may be seven times as much of it.
+pub const WORDED_BYTES_MAX: usize = 4 << 10;
 /// Approaches that failed, of a task and of the others of its project, that one is compared with.
 pub const FIX_FAILURES_MAX: usize = 4_096;
 /// Bytes that are kept of why an approach failed.

@@ -1,8 +1,10 @@
 //! Approaches: when what is proposed is what failed before, in other words.
 //!
 //! Owns the words of an approach and the measure by which two are alike. It must not know whose approaches they are, nor what
-//! follows: that is [`super::history`]'s.
+//! follows: that is [`super::history`]'s; nor how words are kept: that is [`super::wording`]'s.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::lists::{
     ACTIONS, ALIKE, ENDINGS, OF_NUMBERS, OF_REMOVING, OPPOSITE, SAID_OF_ALL, SHORT, TOGETHER,
 };
+use super::wording::{Term, Wording, holds, words_of};
 use crate::words::{self, Token};
 
 /// What somebody wants to do, or did.
@@ -40,10 +43,10 @@ static FIRST_OF: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     groups.collect()
 });
 
-static REMOVED: LazyLock<String> = LazyLock::new(|| stem("remove"));
+static REMOVED: LazyLock<Term> = LazyLock::new(|| Term::of(&stem("remove")));
 
-static OPPOSED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
-    let of = |word: &str| first_of(stem(word));
+static OPPOSED: LazyLock<Vec<(Term, Term)>> = LazyLock::new(|| {
+    let of = |word: &str| Term::of(&first_of(stem(word)));
     let pairs = OPPOSITE.iter();
     pairs.map(|(one, turned)| (of(one), of(turned))).collect()
 });
@@ -53,16 +56,10 @@ static OPPOSED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
 ///
 /// Words of which the names of those files and symbols are made say where once more, and nothing of the idea: they do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
-    all: BTreeSet<String>,
-    /// Those, and the ones of the task's description as well.
-    with_task: BTreeSet<String>,
-    /// The words of which the names of the files and symbols are made.
-    names: BTreeSet<String>,
-    /// All that is said, in its order.
-    said: Vec<String>,
-    /// Of each pair of opposites of which something is said: whether the one is, and whether the other is.
-    sides: BTreeMap<usize, (bool, bool)>,
+pub struct Words<'a> {
+    wording: Cow<'a, Wording>,
+    /// Its words without those of the task's description, in order.
+    all: Vec<Term>,
 }
 
 /// How many words both have, and how many either has.
@@ -72,62 +69,27 @@ struct Shared {
     all: usize,
 }
 
-impl Words {
+impl Words<'static> {
     /// The words of `approach` to a task of this description.
     #[must_use]
     pub fn of(approach: &Approach, description: &str) -> Self {
-        let own: BTreeSet<String> = terms(description).into_iter().collect();
-        let mut said = terms(&done(&approach.text));
-        if said.iter().all(|word| is_stopped(word)) {
-            said = terms(&approach.text);
-        }
-        let mut places = BTreeSet::new();
-        let mut names = BTreeSet::new();
-        for file in &approach.files {
-            let file = file.trim_start_matches("./").replace('\\', "/");
-            names.extend(terms(&file));
-            places.insert(format!("file:{file}"));
-        }
-        for symbol in &approach.symbols {
-            names.extend(terms(symbol));
-            // What a symbol is qualified by is often left out.
-            let last = symbol.trim_end_matches("()").rsplit(['.', ':', '#']);
-            let last = last.into_iter().next().unwrap_or_default();
-            places.insert(format!("symbol:{}", last.to_lowercase()));
-        }
-        let ideas = said.iter().filter(|word| !is_stopped(word)).cloned();
-        let with_task: BTreeSet<String> = ideas.chain(places).collect();
-        let all = with_task.iter().filter(|word| !own.contains(*word));
-        let sides = OPPOSED
-            .iter()
-            .enumerate()
-            .filter_map(|(pair, (one, turned))| {
-                let sides = (said.contains(one), said.contains(turned));
-                (sides.0 || sides.1).then_some((pair, sides))
-            });
-        Self {
-            all: all.cloned().collect(),
-            names,
-            sides: sides.collect(),
-            with_task,
-            said,
-        }
+        Words::left_of(Cow::Owned(Wording::of(approach)), &words_of(description))
     }
+}
 
-    /// The words, in their order.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.all.iter().map(String::as_str)
+impl<'a> Words<'a> {
+    /// What is left of a wording without the words of the task's description, which are in order.
+    pub(super) fn left_of(wording: Cow<'a, Wording>, own: &[Term]) -> Self {
+        let words = wording.words.iter().copied();
+        let all = words.filter(|word| !holds(own, *word)).collect();
+        Self { wording, all }
     }
 
     /// How many words both have, of all that either has: 0 to 1, and 0 where neither has any.
     #[must_use]
-    pub fn jaccard(&self, other: &Self) -> f64 {
+    pub fn jaccard(&self, other: &Words<'_>) -> f64 {
         let (ideas, places) = self.shared(other);
-        let all = ideas.all + places.all;
-        if all == 0 {
-            return 0.0;
-        }
-        (ideas.common + places.common) as f64 / all as f64
+        jaccard(ideas, places)
     }
 
     /// Whether the two are one approach: more than three tenths of their words are of both, and so is some of the idea.
@@ -137,8 +99,25 @@ impl Words {
     /// anything besides, the place decides. And neither may be the other's opposite, take away what the other keeps, or be the
     /// other's sentence about another thing.
     #[must_use]
-    pub fn is_like(&self, other: &Self) -> bool {
+    pub fn is_like(&self, other: &Words<'_>) -> bool {
         let (ideas, places) = self.shared(other);
+        self.is_one(other, ideas, places)
+    }
+
+    /// How much the two are alike, as [`Self::jaccard`] says; none where they are not one approach.
+    #[must_use]
+    pub fn likeness(&self, other: &Words<'_>) -> Option<f64> {
+        // Of most approaches that failed no word is among those that are proposed.
+        let (mine, theirs) = (&self.wording.words, &other.wording.words);
+        if !union(mine, theirs).any(|(_, is_common)| is_common) {
+            return None;
+        }
+        let (ideas, places) = self.shared(other);
+        let is_one = self.is_one(other, ideas, places);
+        is_one.then(|| jaccard(ideas, places))
+    }
+
+    fn is_one(&self, other: &Words<'_>, ideas: Shared, places: Shared) -> bool {
         let least = if self.acts_unlike(other) { 3 } else { 6 };
         (ideas.common + places.common) * 10 > (ideas.all + places.all) * 3
             && (ideas.all == 0 || ideas.common * least > ideas.all)
@@ -149,89 +128,117 @@ impl Words {
     }
 
     /// What both have and what either has, of ideas and of places.
-    fn shared(&self, other: &Self) -> (Shared, Shared) {
+    fn shared(&self, other: &Words<'_>) -> (Shared, Shared) {
         // Where nothing is left of an approach but words of its task, they are what it says.
-        let is_bare = |words: &Self| {
+        let is_bare = |words: &Words<'_>| {
             !words
                 .all
                 .iter()
-                .any(|word| !is_number(word) && self.is_idea(other, word))
+                .any(|word| !word.is_number() && self.is_idea(other, *word))
         };
         let (mine, theirs) = if is_bare(self) || is_bare(other) {
-            (&self.with_task, &other.with_task)
+            (&self.wording.words, &other.wording.words)
         } else {
             (&self.all, &other.all)
         };
         let (mut ideas, mut places) = (Shared::default(), Shared::default());
-        for word in mine.union(theirs) {
-            let common = usize::from(mine.contains(word) && theirs.contains(word));
-            let of = if is_place(word) {
+        for (word, is_common) in union(mine, theirs) {
+            let of = if word.is_place() {
                 &mut places
-            } else if self.is_idea(other, word) && (common == 1 || !is_number(word)) {
+            } else if self.is_idea(other, word) && (is_common || !word.is_number()) {
                 // A number that only one has is another value of the same idea.
                 &mut ideas
             } else {
                 continue;
             };
-            of.common += common;
+            of.common += usize::from(is_common);
             of.all += 1;
         }
         (ideas, places)
     }
 
     /// Whether a word of either says something besides where.
-    fn is_idea(&self, other: &Self, word: &str) -> bool {
-        !is_place(word) && !self.names.contains(word) && !other.names.contains(word)
+    fn is_idea(&self, other: &Words<'_>, word: Term) -> bool {
+        !word.is_place() && !holds(&self.wording.names, word) && !holds(&other.wording.names, word)
     }
 
     /// Whether each says what it does, and none of it is what the other does.
-    fn acts_unlike(&self, other: &Self) -> bool {
-        let acts = |words: &Self, others: &Self| {
-            let acts = words
-                .all
-                .iter()
-                .filter(|word| ACTING.contains(*word) && self.is_idea(other, word));
-            acts.map(|word| others.all.contains(word))
-                .collect::<Vec<_>>()
+    fn acts_unlike(&self, other: &Words<'_>) -> bool {
+        let acts = |words: &Words<'_>| -> Vec<Term> {
+            let acts = words.all.iter().copied();
+            acts.filter(|word| word.is_acting() && self.is_idea(other, *word))
+                .collect()
         };
-        let (mine, theirs) = (acts(self, other), acts(other, self));
-        !mine.is_empty() && !theirs.is_empty() && !mine.contains(&true)
+        let (mine, theirs) = (acts(self), acts(other));
+        !mine.is_empty() && !theirs.is_empty() && !mine.iter().any(|word| holds(&other.all, *word))
     }
 
     /// Whether the one turns about what the other says: each has one of two opposite words that the other has not.
-    fn is_opposed_to(&self, other: &Self) -> bool {
-        self.sides.iter().any(|(pair, mine)| {
-            let theirs = other.sides.get(pair);
-            let turned = (mine.1, mine.0);
-            mine.0 != mine.1 && theirs == Some(&turned)
+    fn is_opposed_to(&self, other: &Words<'_>) -> bool {
+        OPPOSED.iter().any(|(one, turned)| {
+            let sides = |words: &Words<'_>| {
+                let said = &words.wording.said;
+                (said.contains(one), said.contains(turned))
+            };
+            let mine = sides(self);
+            mine.0 != mine.1 && sides(other) == (mine.1, mine.0)
         })
     }
 
     /// Whether this takes something away, and the other says nothing of the kind.
-    fn removes_alone(&self, other: &Self) -> bool {
-        self.all.contains(&*REMOVED) && !other.said.iter().any(|word| REMOVING.contains(word))
+    fn removes_alone(&self, other: &Words<'_>) -> bool {
+        holds(&self.all, *REMOVED) && !other.wording.said.iter().any(|word| word.is_removing())
     }
 
     /// Whether the two are one sentence but for a word or two: it then speaks of another column, event or label. Another number
     /// there is another value of the same thing.
-    fn says_of_another_thing(&self, other: &Self) -> bool {
-        let (mine, theirs) = (&self.said[..], &other.said[..]);
+    fn says_of_another_thing(&self, other: &Words<'_>) -> bool {
+        let (mine, theirs) = (&self.wording.said[..], &other.wording.said[..]);
         let pairs = mine.iter().zip(theirs);
         let before = pairs.take_while(|(mine, theirs)| mine == theirs).count();
         let (mine, theirs) = (&mine[before..], &theirs[before..]);
         let pairs = mine.iter().rev().zip(theirs.iter().rev());
         let behind = pairs.take_while(|(mine, theirs)| mine == theirs).count();
-        let is_thing = |words: &[String]| {
+        let is_thing = |words: &[Term]| {
             let words = &words[..words.len() - behind];
-            matches!(words.len(), 1 | 2) && !words.iter().any(|word| is_number(word))
+            matches!(words.len(), 1 | 2) && !words.iter().any(|word| word.is_number())
         };
         before > 0 && before + behind > 1 && is_thing(mine) && is_thing(theirs)
     }
 }
 
+fn jaccard(ideas: Shared, places: Shared) -> f64 {
+    let all = ideas.all + places.all;
+    if all == 0 {
+        return 0.0;
+    }
+    (ideas.common + places.common) as f64 / all as f64
+}
+
+/// All terms of either, each once and with whether it is of both. Both are in order.
+fn union<'a>(mine: &'a [Term], theirs: &'a [Term]) -> impl Iterator<Item = (Term, bool)> + 'a {
+    let mut mine = mine.iter().copied().peekable();
+    let mut theirs = theirs.iter().copied().peekable();
+    std::iter::from_fn(move || {
+        let order = match (mine.peek(), theirs.peek()) {
+            (Some(one), Some(other)) => one.cmp(other),
+            (Some(_), None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
+        };
+        match order {
+            Ordering::Less => mine.next().map(|word| (word, false)),
+            Ordering::Greater => theirs.next().map(|word| (word, false)),
+            Ordering::Equal => {
+                mine.next();
+                theirs.next().map(|word| (word, true))
+            }
+        }
+    })
+}
+
 /// A text without what is not done any more: what stands behind "instead of", between "from" and "to", and in Korean before the
 /// word for "instead"; and without the purpose before the Korean word for "in order to".
-fn done(text: &str) -> String {
+pub(super) fn done(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let word_at = |at: usize| words.get(at).copied().unwrap_or_default();
     let mut kept: Vec<&str> = Vec::new();
@@ -256,7 +263,7 @@ fn done(text: &str) -> String {
 }
 
 /// The words of a text, identifiers split, each as the first of its group.
-fn terms(text: &str) -> Vec<String> {
+pub(super) fn terms(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for piece in by_script(text) {
         // A name is told by its parts, where it has any.
@@ -357,14 +364,30 @@ fn first_of(term: String) -> String {
     FIRST_OF.get(&term).cloned().unwrap_or(term)
 }
 
-fn is_place(word: &str) -> bool {
+/// Whether a word is a file or a symbol.
+pub(super) fn is_place(word: &str) -> bool {
     word.contains(':')
 }
 
-fn is_stopped(term: &str) -> bool {
+/// Whether a term is said of every approach.
+pub(super) fn is_stopped(term: &str) -> bool {
     STOPPED.contains(term) || ENDINGS.contains(&term)
 }
 
-fn is_number(term: &str) -> bool {
+/// Whether a term is a number, or a unit of something.
+pub(super) fn is_number(term: &str) -> bool {
     term.starts_with(|c: char| c.is_ascii_digit()) || NUMBERS.contains(term)
 }
+
+/// Whether a term says what is done.
+pub(super) fn is_acting(term: &str) -> bool {
+    ACTING.contains(term)
+}
+
+/// Whether a term says that something is taken away.
+pub(super) fn is_removing(term: &str) -> bool {
+    REMOVING.contains(term)
+}
+
+#[cfg(test)]
+mod tests;

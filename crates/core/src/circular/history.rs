@@ -2,10 +2,13 @@
 //!
 //! Owns the verdicts, and that on an approach. It must not know how failures are kept, nor how errors and approaches are told apart.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::approach::{Approach, Words};
 use super::fingerprint::ErrorHash;
+use super::wording::{Wording, words_of};
 use crate::id::{Seq, VerificationId};
 use crate::scope::Scope;
 use crate::time::Timestamp;
@@ -107,6 +110,19 @@ pub struct FailedApproach {
     pub reason: String,
     /// When.
     pub at: Timestamp,
+    /// How the approach is worded, as the build made it that recorded it.
+    pub wording: Wording,
+}
+
+impl FailedApproach {
+    /// How it is worded by the rule of this build: as it was recorded, or made anew where another rule did that.
+    fn worded(&self) -> Cow<'_, Wording> {
+        if self.wording.is_current() {
+            Cow::Borrowed(&self.wording)
+        } else {
+            Cow::Owned(Wording::of(&self.approach))
+        }
+    }
 }
 
 /// Approaches that failed and that are one, by their words.
@@ -153,15 +169,14 @@ pub fn judge_approach(
     to: Proposed<'_>,
     failed: &[FailedApproach],
 ) -> ApproachJudged {
-    let description = to.description;
-    let words = Words::of(proposed, description);
+    let own = words_of(to.description);
+    let words = Words::left_of(Cow::Owned(Wording::of(proposed)), &own);
     let mut tried: Vec<(bool, Tried)> = Vec::new();
     for one in failed {
-        let theirs = Words::of(&one.approach, description);
-        if !words.is_like(&theirs) {
+        let theirs = Words::left_of(one.worded(), &own);
+        let Some(similarity) = words.likeness(&theirs) else {
             continue;
-        }
-        let similarity = words.jaccard(&theirs);
+        };
         let counts = one.task == *to.task && one.seq > to.cleared_through;
         let known = tried
             .iter_mut()

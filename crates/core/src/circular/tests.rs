@@ -98,7 +98,7 @@ fn a_pass_clears_what_came_up_and_of_very_many_errors_the_earliest_are_forgotten
 fn the_same_error_at_another_time_and_place_is_the_same() {
     same(
         "thread 'tests::adds' panicked at src/lib.rs:12:9:\nassertion `left == right` failed\n  left: 3\n right: 4",
-        "\u{1b}[31mthread 'tests::adds' (8123) panicked at /home/me/work/src/lib.rs:48:5:\u{1b}[0m\r\nassertion `left == right` failed\r\n  left: 3\r\n right: 4\r\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
+        "\u{1b}[31mthread 'tests::adds' (8123) panicked at \u{2f}home/me/work/src/lib.rs:48:5:\u{1b}[0m\r\nassertion `left == right` failed\r\n  left: 3\r\n right: 4\r\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
     );
     same(
         "Traceback (most recent call last):\n  File \"/tmp/a1b2/app/main.py\", line 3, in <module>\n    run()\nKeyError: 'user_id'",
@@ -158,6 +158,7 @@ fn failed(task: &str, approach: Approach, seq: u64, reason: &str) -> FailedAppro
         task: Scope::parse(task).unwrap(),
         seq: Seq::new(seq),
         verification: VerificationId::from_bytes([7; 16]),
+        wording: Wording::of(&approach),
         approach,
         reason: reason.to_owned(),
         at: Timestamp::from_ms(seq * 1_000),
@@ -229,6 +230,45 @@ fn what_failed_in_another_task_or_before_a_pass_warns() {
     assert_eq!(found.tried[0].last, own[1].at);
 }
 
+/// The same, as builds with other rules recorded it.
+fn recorded_otherwise(failed: &[FailedApproach]) -> Vec<FailedApproach> {
+    let failed = failed.iter().enumerate();
+    let otherwise = failed.map(|(at, failed)| FailedApproach {
+        wording: match at % 3 {
+            0 => Wording::default(),
+            1 => Wording {
+                rule: failed.wording.rule ^ 1,
+                ..failed.wording.clone()
+            },
+            _ => Wording {
+                rule: failed.wording.rule ^ 2,
+                words: vec![Term::from_bits(7)],
+                ..Wording::default()
+            },
+        },
+        ..failed.clone()
+    });
+    otherwise.collect()
+}
+
+#[test]
+fn a_wording_counts_as_it_was_recorded_unless_another_rule_made_it() {
+    let tried = approach("Increase the read timeout", &["src/http.rs"], &[]);
+    let other = approach("Stream the body in chunks", &["src/body.rs"], &[]);
+    let recorded = FailedApproach {
+        wording: Wording::of(&tried),
+        ..failed(TASK, other.clone(), 3, "no use")
+    };
+    let recorded = [recorded];
+    assert_eq!(judged(&tried, &recorded).verdict, Verdict::Reject);
+    assert_eq!(judged(&other, &recorded).verdict, Verdict::Allow);
+    for number in 0..3 {
+        let anew = &recorded_otherwise(&vec![recorded[0].clone(); 3])[number..=number];
+        assert_eq!(judged(&tried, anew).verdict, Verdict::Allow);
+        assert_eq!(judged(&other, anew).verdict, Verdict::Reject);
+    }
+}
+
 #[test]
 fn whoever_may_not_go_on_is_told_so_in_both_languages() {
     for language in Language::ALL {
@@ -267,6 +307,21 @@ proptest! {
             let told = (judged.verdict, judged.count as usize);
             prop_assert_eq!(told, naive(&hashes[..at], hashes[at]));
         }
+    }
+
+    #[test]
+    fn wordings_that_were_kept_and_those_that_are_made_anew_lead_to_the_same(
+        tried in proptest::collection::vec(("(cache|retry|remove|read|body|timeout|client| ){1,16}", 0_u64..6, any::<bool>()), 0..12),
+        proposed in "(cache|retry|remove|read|body|timeout|client| ){1,16}",
+    ) {
+        let tried = tried.into_iter().map(|(text, seq, is_here)| {
+            let task = if is_here { TASK } else { "org/a/project/p/worktree/w/task/u" };
+            failed(task, approach(&text, &["src/http.rs"], &[]), seq, "no use")
+        });
+        let tried: Vec<FailedApproach> = tried.collect();
+        let proposed = approach(&proposed, &["src/http.rs"], &[]);
+        let judged_anew = judged(&proposed, &recorded_otherwise(&tried));
+        prop_assert_eq!(judged(&proposed, &tried), judged_anew);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Deciding what is done to a task: opening, verifying, marking, closing, archiving.
 
 use super::{Context, Decision, check_level, check_short, check_stated, promotion};
-use crate::circular::{Approach, ErrorHash, reason_of};
+use crate::circular::{Approach, ErrorHash, Wording, reason_of};
 use crate::command::{AnswerBody, VerificationRef};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Body, FixFailed};
@@ -130,15 +130,17 @@ pub(super) fn record_failure(
         let names = names.iter();
         names.map(|name| mask(name).text.into_owned()).collect()
     };
+    let approach = said.approach.clone().map(|text| Approach {
+        text,
+        files: masked(&failure.files),
+        symbols: masked(&failure.symbols),
+    });
     let failed = FixFailed {
         verification: verification.id,
         error,
-        approach: said.approach.clone().map(|text| Approach {
-            text,
-            files: masked(&failure.files),
-            symbols: masked(&failure.symbols),
-        }),
         reason: said.error.as_deref().map(reason_of).unwrap_or_default(),
+        wording: approach.as_ref().map(Wording::kept).unwrap_or_default(),
+        approach,
     };
     let tells = failed.error.is_some() || failed.approach.is_some();
     let recorded = Body::VerificationRecorded(Box::new(verification));

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::circular::{Approach, ErrorHash};
+use crate::circular::{Approach, ErrorHash, Wording};
 use crate::id::VerificationId;
 
 /// A fix that failed, as its verification tells.
@@ -18,4 +18,6 @@ pub struct FixFailed {
     pub approach: Option<Approach>,
     /// What went wrong, in short.
     pub reason: String,
+    /// How the approach is worded, as the build made it that recorded it; empty where none is said.
+    pub wording: Wording,
 }

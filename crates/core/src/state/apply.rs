@@ -221,6 +221,7 @@ impl State {
                 approach: approach.clone(),
                 reason: failed.reason.clone(),
                 at: at.time,
+                wording: failed.wording.clone(),
             })));
         }
         changes

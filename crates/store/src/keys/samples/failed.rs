@@ -1,6 +1,6 @@
 //! Samples of what failed in tasks.
 
-use sillok_core::circular::{Approach, ErrorHash, FailedApproach, Failures};
+use sillok_core::circular::{Approach, ErrorHash, FailedApproach, Failures, Term, Wording};
 
 use super::Parts;
 use crate::keys::failed_approach;
@@ -26,6 +26,18 @@ impl Parts {
             approach: self.approach(),
             reason: self.text.clone(),
             at: self.time(),
+            wording: self.wording(),
+        }
+    }
+
+    /// As some rule made it, which needs not be that of this build.
+    fn wording(&self) -> Wording {
+        let terms = |first: u64| vec![Term::from_bits(first), Term::from_bits(self.number)];
+        Wording {
+            rule: 59,
+            words: terms(60),
+            names: terms(61),
+            said: terms(62),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Events of tasks, of tokens and of what was denied.
 
-use sillok_core::circular::{Approach, ErrorHash};
+use sillok_core::circular::{Approach, ErrorHash, Term, Wording};
 use sillok_core::event::{Body, FixFailed};
 use sillok_core::id::{Seq, TokenId};
 use sillok_core::principal::PrincipalKind;
@@ -160,6 +160,12 @@ fn failed() -> Vec<Sample<Body>> {
             error,
             approach,
             reason: "what went wrong, in short".to_owned(),
+            wording: Wording {
+                rule: 59,
+                words: vec![Term::from_bits(60)],
+                names: vec![Term::from_bits(61)],
+                said: vec![Term::from_bits(62), Term::from_bits(63)],
+            },
         }))
     };
     let errors = vec![
