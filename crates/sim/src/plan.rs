@@ -86,9 +86,8 @@ mod tests {
             (act != "check" && act != "list").then(|| &action["place"])
         });
         let tasks: BTreeSet<String> = writing.clone().map(ToString::to_string).collect();
-        let projects: BTreeSet<String> = writing
-            .map(|place| place["project"].to_string())
-            .collect();
+        let projects: BTreeSet<String> =
+            writing.map(|place| place["project"].to_string()).collect();
         tasks.len() + projects.len()
     }
 

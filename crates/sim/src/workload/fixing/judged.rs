@@ -16,7 +16,7 @@ use sillok_store::keys::{self, Family, ScopeKey, failed_approach};
 use self::folded::{Folded, Judgement};
 use super::asked::HEARD;
 use super::naive::{Kept, Tries};
-use super::written::Commit;
+use super::written::{Commit, Event};
 use super::{Fixing, RECORDED, Recorded, point, said, written};
 use crate::violation::Violation;
 use crate::workload::{Check, End};
@@ -92,7 +92,7 @@ fn rows(end: &End<'_>) -> Rows {
 /// The approaches that events say failed.
 fn expected(commits: &[Commit]) -> Rows {
     let events = commits.iter().flat_map(|commit| &commit.events);
-    let failed = events.filter_map(|event| event.failed_approach());
+    let failed = events.filter_map(Event::failed_approach);
     let rows = failed.map(|failed| (failed_approach::Key::of(&failed), failed));
     rows.collect()
 }

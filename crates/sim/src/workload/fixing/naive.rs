@@ -3,7 +3,7 @@
 //!
 //! Owns what follows from an error, and what a task has to remember. It must not know who was told what.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sillok_core::circular::{ErrorHash, ErrorJudged, ErrorReason, Failures, Verdict};
 use sillok_core::event::FixFailed;
 use sillok_core::id::Seq;
@@ -23,7 +23,7 @@ pub(super) struct Tries {
 }
 
 /// What a task remembers of it, by the names of its fields.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Kept {
     /// Errors, each with how often it came up; the one that came up last stands last.
