@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 165] = [
+pub const EXPECTED: [&str; 177] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -61,6 +61,9 @@ pub const EXPECTED: [&str; 165] = [
     "answer of a node that was taken for gone",
     "append to a stream that was created anew",
     "append where the stream does not end",
+    "approach of another task warned of",
+    "approach rejected",
+    "approach that a pass cleared warned of",
     "attempt barred whose outcome was unknown",
     "batch decided again",
     "batch waited for its turn",
@@ -104,12 +107,21 @@ pub const EXPECTED: [&str; 165] = [
     "entry left out where it had ended",
     "entry recalled where it held still",
     "entry taken out by maintenance",
+    "error of another agent counted",
+    "error that came back warned of",
+    "error that came too often blocked",
+    "error under a former epoch counted",
+    "errors judged in one batch",
+    "errors that take turns blocked",
     "event dated by the one before it after a clock jump",
     "event dated by the one before it after a clock that was ahead",
     "event dated by the one before it under a wrong clock",
     "evidence in chunks read",
     "evidence masked",
     "evidence stored in chunks",
+    "failed approaches listed",
+    "failures cleared by a pass",
+    "fix of a stuck task blocked",
     "gap of the stream read from the store",
     "guarded decision changed",
     "guarded decision reached",

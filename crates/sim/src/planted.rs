@@ -214,6 +214,23 @@ pub const BUGS: &[Bug] = &[
         "relation that says a former title",
         Safeguard::RenamesRelations,
     ),
+    bug(
+        "failure counted by the process that saw it",
+        Safeguard::KeepsFailuresWithTask,
+    ),
+    bug(
+        "failure of the same batch not counted",
+        Safeguard::CountsFailuresOfBatch,
+    ),
+    bug("pass that clears no failure", Safeguard::ClearsFailures),
+    bug(
+        "approach of another task rejected",
+        Safeguard::WarnsOfOtherTasks,
+    ),
+    bug(
+        "approach that a pass cleared rejected",
+        Safeguard::ForgivesClearedApproaches,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

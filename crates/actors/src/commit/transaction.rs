@@ -24,7 +24,7 @@ use super::decided::Decided;
 use super::decisions::Elsewhere;
 use super::erasing::Erasing;
 use super::job_news::follow_jobs;
-use super::{Failure, Outcome, Shared, decisions};
+use super::{Failure, Outcome, Shared, decisions, failures};
 use crate::documents;
 use crate::errors::refusal;
 use crate::known_tip::KnownTip;
@@ -79,6 +79,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         epoch,
         now: shared.ports.clock.now(),
         gathered,
+        judged_from: failures::before_batch(shared.protocol, &state),
         decided: Decided {
             state,
             outcomes: Vec::with_capacity(batch.len()),
@@ -250,6 +251,7 @@ async fn current_state<P: Protocol>(
         None => {
             let key = keys::task::key(scope_key);
             let task: Option<Task> = get(txn, &key, Read::Snapshot, keys::task::decode).await?;
+            let task = task.map(|task| failures::as_read(protocol, task));
             Ok(State::new(scope, row, task))
         }
     }

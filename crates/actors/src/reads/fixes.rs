@@ -17,6 +17,7 @@ use super::paging::Paging;
 use super::tasks::task_of;
 use super::{Page, Reader};
 use crate::errors::refusal;
+use crate::protocol::{Correct, Protocol, Safeguard};
 use crate::row_stream::RowStream;
 
 /// Whether an agent may go on with an approach.
@@ -37,11 +38,22 @@ impl<S: Store> Reader<S> {
     /// # Errors
     /// `invalid_scope` for what is no task, `not_found` for one that was never opened, and what the store answers.
     pub async fn check_fix(&self, task: &Scope, proposed: &Approach) -> Result<FixChecked, Error> {
+        self.check_fix_under(Correct, task, proposed).await
+    }
+
+    /// As [`check_fix`](Self::check_fix), under a protocol.
+    pub(crate) async fn check_fix_under<P: Protocol>(
+        &self,
+        protocol: P,
+        task: &Scope,
+        proposed: &Approach,
+    ) -> Result<FixChecked, Error> {
         let mut txn = self.snapshot().await?;
         let opened = opened_task(&mut txn, task).await?;
         let failed = failures(&mut txn, task).await;
         let (failed, cut) = failed.map_err(|error| refusal(&error))?;
-        Ok(checked(task, &opened, proposed, &failed, cut))
+        let asked = (task, proposed);
+        Ok(checked(protocol, asked, &opened, &failed, cut))
     }
 
     /// Approaches to a task that failed behind an event, in the order in which they did.
@@ -86,20 +98,30 @@ async fn opened_task(txn: &mut impl Txn, task: &Scope) -> Result<Task, Error> {
 }
 
 /// What follows for a task that was opened so.
-fn checked(
-    task: &Scope,
+fn checked<P: Protocol>(
+    protocol: P,
+    (task, proposed): (&Scope, &Approach),
     opened: &Task,
-    proposed: &Approach,
     failed: &[FailedApproach],
     cut: bool,
 ) -> FixChecked {
     let description = opening_text(&opened.title, &opened.description);
+    let forgives = protocol.keeps(Safeguard::ForgivesClearedApproaches);
     let to = Proposed {
         task,
         description: &description,
-        cleared_through: opened.failures.cleared_through,
+        cleared_through: if forgives {
+            opened.failures.cleared_through
+        } else {
+            Seq::ZERO
+        },
     };
     let mut judged = judge_approach(proposed, to, failed);
+    if !protocol.keeps(Safeguard::WarnsOfOtherTasks)
+        && judged.tried.iter().any(|tried| tried.task != *task)
+    {
+        judged.verdict = Verdict::Reject;
+    }
     let is_stuck = opened.status == TaskStatus::Stuck;
     let stuck = is_stuck.then(|| opened.stuck_reason.clone().unwrap_or_default());
     if is_stuck {

@@ -204,6 +204,15 @@ impl State {
         changes
     }
 
+    /// Has the task remember these failures, whatever cleared them; none where no task was opened.
+    pub fn keep_failures(&mut self, failures: Failures) -> Option<Change> {
+        let task = Task {
+            failures,
+            ..self.task()?.clone()
+        };
+        self.set_task(task).pop()
+    }
+
     fn fix_failed(&mut self, failed: &FixFailed, at: &Stamped) -> Vec<Change> {
         let mut changes = self.change_task(at, |task| {
             if let Some(error) = failed.error {

@@ -1,0 +1,432 @@
+//! Fixing: agents of a few tasks record fixes that failed, one after the other and several at once, now and then one that
+//! passed, and ask what follows from an approach in the same task and in others of its project; some mark a task as stuck for
+//! a while.
+//!
+//! Owns what they do. What they say is `said`'s, how they ask is `asked`'s; what must hold of it stands in `naive`, `point` and
+//! `judged`, which read what `written` reads of the events.
+
+mod asked;
+mod judged;
+mod naive;
+mod point;
+mod said;
+mod written;
+
+use std::collections::BTreeSet;
+
+use futures::future::join_all;
+use serde::{Deserialize, Serialize};
+use sillok_core::circular::{ErrorJudged, ErrorReason};
+use sillok_core::command::{Answer, AnswerBody, Command};
+use sillok_core::entry::Binding;
+use sillok_core::id::{Seq, VerificationId};
+use sillok_core::principal::PrincipalKind;
+use sillok_core::scope::Scope;
+use sillok_core::verification::{NewFailure, NewVerification, Outcome, VerificationSource};
+
+pub(crate) use self::asked::{Asked, Heard, Told};
+use self::said::{APPROACH_TEXTS, ERROR_TEXTS};
+use crate::agent::Agent;
+use crate::workload::material::{self, scope};
+use crate::workload::{Draw, Workload};
+
+/// Projects whose tasks are fixed: none that others work in.
+const PROJECTS: u8 = 2;
+/// Tasks of each.
+const TASKS: u8 = 3;
+/// What each of them is opened with: no word of it is one of an approach.
+const TITLE: &str = "Make the build pass again";
+const DESCRIPTION: &str = "Whatever fails is to work.";
+/// Fixes that one operation records, at most.
+const FIXES_MAX: u8 = 4;
+/// Approaches that are listed, at most.
+const LISTED_MAX: u8 = 64;
+/// The note of an agent whose failed fix was recorded.
+const RECORDED: &str = "failed fix recorded";
+
+/// The workload, and what must hold of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixing;
+
+/// A task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    /// Of which project.
+    pub project: u8,
+    /// Which of its tasks.
+    pub task: u8,
+}
+
+/// A fix that failed, as whoever tried it tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fix {
+    /// What went wrong, by the number of its text, if that is said.
+    pub error: Option<u8>,
+    /// What was tried, by the number of its text, if that is said.
+    pub approach: Option<u8>,
+}
+
+/// An action of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Records fixes that failed, one after the other.
+    Fail {
+        /// Of which task.
+        place: Place,
+        /// What failed.
+        fixes: Vec<Fix>,
+    },
+    /// The same, all at once.
+    Rush {
+        /// Of which task.
+        place: Place,
+        /// What failed.
+        fixes: Vec<Fix>,
+    },
+    /// Records a fix that passed, and asks about an approach.
+    Pass {
+        /// Of which task.
+        place: Place,
+        /// Which approach, by the number of its text.
+        approach: u8,
+    },
+    /// Asks about an approach.
+    Check {
+        /// To which task.
+        place: Place,
+        /// Which one, by the number of its text.
+        approach: u8,
+    },
+    /// Asks which approaches failed.
+    List {
+        /// Of which task.
+        place: Place,
+        /// At most so many.
+        limit: u8,
+    },
+    /// Marks a task as stuck, asks about an approach, and clears the mark.
+    Halt {
+        /// Which task.
+        place: Place,
+        /// Which approach, by the number of its text.
+        approach: u8,
+    },
+}
+
+/// Tasks that are known to be open.
+#[derive(Default)]
+struct Opened(BTreeSet<Place>);
+
+/// How many runs an agent has named.
+#[derive(Default)]
+struct Runs(u64);
+
+/// A failed fix as whoever recorded it was told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Recorded {
+    task: Scope,
+    id: VerificationId,
+    fix: Fix,
+    /// Where the task ended then.
+    seq: Seq,
+    judged: Option<ErrorJudged>,
+}
+
+impl Place {
+    fn scope(self) -> Scope {
+        let Self { project, task } = self;
+        scope(&format!(
+            "org/sim/project/fixed-{project}/worktree/w{}/task/f{task}",
+            task % 2
+        ))
+    }
+
+    fn check(self) -> Result<(), String> {
+        let Self { project, task } = self;
+        if project >= PROJECTS {
+            return Err(format!("place.project: {project} is not below {PROJECTS}"));
+        }
+        if task >= TASKS {
+            return Err(format!("place.task: {task} is not below {TASKS}"));
+        }
+        Ok(())
+    }
+}
+
+/// One task is drawn more often than all others.
+fn draw_place(draw: &mut Draw<'_>) -> Place {
+    let is_crowded = (draw.stream.permille(500), draw.stream.permille(250));
+    let (project, task) = (draw.byte(PROJECTS.into()), draw.byte(TASKS.into()));
+    Place {
+        project: if is_crowded.0 { 0 } else { project },
+        task: if is_crowded.1 { 0 } else { task },
+    }
+}
+
+fn draw_fixes(draw: &mut Draw<'_>, least: usize, most: usize) -> Vec<Fix> {
+    let count = least + usize::from(draw.byte(most - least + 1));
+    let fix = |_| {
+        let (error, approach) = (draw.byte(ERROR_TEXTS), draw.byte(APPROACH_TEXTS));
+        Fix {
+            error: draw.stream.permille(900).then_some(error),
+            approach: draw.stream.permille(800).then_some(approach),
+        }
+    };
+    (0..count).map(fix).collect()
+}
+
+fn check_fixes(fixes: &[Fix]) -> Result<(), String> {
+    if (1..=usize::from(FIXES_MAX)).contains(&fixes.len()) {
+        return Ok(());
+    }
+    let count = fixes.len();
+    Err(format!("fixes: {count} is not from 1 to {FIXES_MAX}"))
+}
+
+impl Workload for Fixing {
+    type Action = Action;
+
+    fn name(&self) -> &'static str {
+        "fixing"
+    }
+
+    fn share(&self) -> u32 {
+        30
+    }
+
+    fn draw(&self, draw: &mut Draw<'_>) -> Action {
+        let place = draw_place(draw);
+        let approach = draw.byte(APPROACH_TEXTS);
+        match draw.byte(100) {
+            0..=49 => Action::Fail {
+                place,
+                fixes: draw_fixes(draw, 1, 3),
+            },
+            50..=59 => Action::Rush {
+                place,
+                fixes: draw_fixes(draw, 2, FIXES_MAX.into()),
+            },
+            60..=71 => Action::Pass { place, approach },
+            72..=89 => Action::Check { place, approach },
+            90..=93 => Action::List {
+                place,
+                limit: 1 + draw.byte(LISTED_MAX.into()),
+            },
+            _ => Action::Halt { place, approach },
+        }
+    }
+
+    fn check_action(&self, action: &Action, _nodes: u16) -> Result<(), String> {
+        let (Action::Fail { place, .. }
+        | Action::Rush { place, .. }
+        | Action::Pass { place, .. }
+        | Action::Check { place, .. }
+        | Action::List { place, .. }
+        | Action::Halt { place, .. }) = action;
+        place.check()?;
+        match action {
+            Action::Fail { fixes, .. } | Action::Rush { fixes, .. } => check_fixes(fixes),
+            Action::List { limit, .. } if !(1..=LISTED_MAX).contains(limit) => {
+                Err(format!("limit: {limit} is not from 1 to {LISTED_MAX}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn act(&self, agent: &mut Agent, action: Action) {
+        match action {
+            Action::Fail { place, fixes } => {
+                let task = open(agent, place).await;
+                for fix in fixes {
+                    let command = failed(agent, fix);
+                    let kind = PrincipalKind::Orchestrator;
+                    let answer = agent.give(kind, &task, command).await;
+                    settle(agent, &task, fix, answer);
+                }
+            }
+            Action::Rush { place, fixes } => {
+                let task = open(agent, place).await;
+                rush(agent, &task, fixes).await;
+            }
+            Action::Pass { place, approach } => {
+                let task = open(agent, place).await;
+                let passed = material::judged(true, run(agent));
+                agent.give(PrincipalKind::Orchestrator, &task, passed).await;
+                asked::check(agent, &task, approach).await;
+            }
+            Action::Check { place, approach } => {
+                asked::check(agent, &place.scope(), approach).await;
+            }
+            Action::List { place, limit } => asked::list(agent, &place.scope(), limit).await,
+            Action::Halt { place, approach } => {
+                let task = open(agent, place).await;
+                halt(agent, &task, approach).await;
+            }
+        }
+    }
+}
+
+/// Opens a task, unless it is known to be open.
+async fn open(agent: &mut Agent, place: Place) -> Scope {
+    let task = place.scope();
+    if !agent.shared(|opened: &mut Opened| opened.0.contains(&place)) {
+        let open = Command::OpenTask {
+            title: TITLE.to_owned(),
+            description: DESCRIPTION.to_owned(),
+        };
+        // Another agent may have opened it meanwhile.
+        agent.give(PrincipalKind::Agent, &task, open).await;
+        agent.shared(|opened: &mut Opened| opened.0.insert(place));
+    }
+    task
+}
+
+/// The name of a run that nobody else gives.
+fn run(agent: &mut Agent) -> String {
+    let runs = agent.memory::<Runs>();
+    runs.0 += 1;
+    let number = runs.0;
+    format!("fix {number} of {}", agent.number())
+}
+
+/// The command that records a fix which failed.
+fn failed(agent: &mut Agent, fix: Fix) -> Command {
+    let approach = fix.approach.map(said::approach).unwrap_or_default();
+    Command::RecordFailure(Box::new(NewFailure {
+        said: NewVerification {
+            outcome: Outcome::Failed,
+            source: VerificationSource::TestsFailed,
+            run: run(agent),
+            citations: Vec::new(),
+            binding: Binding::NoRepository,
+            error: fix.error.map(|error| said::error(error).to_owned()),
+            approach: fix.approach.map(|_| approach.text),
+            target: None,
+        },
+        files: approach.files,
+        symbols: approach.symbols,
+    }))
+}
+
+/// Records failed fixes, all at once.
+async fn rush(agent: &mut Agent, task: &Scope, fixes: Vec<Fix>) {
+    let mut recording = Vec::new();
+    for fix in fixes {
+        let command = failed(agent, fix);
+        let mut client = agent.client().another();
+        recording.push(async move {
+            let principal = client.principal(PrincipalKind::Orchestrator, "org/sim");
+            let (ended, _) = client.give(principal, task, command).await;
+            (fix, ended.ok())
+        });
+    }
+    for (fix, answer) in join_all(recording).await {
+        settle(agent, task, fix, answer);
+    }
+}
+
+/// Notes what whoever recorded a failed fix was told.
+fn settle(agent: &mut Agent, task: &Scope, fix: Fix, answer: Option<Answer>) {
+    let Some((seq, result)) = answer.map(|answer| (answer.seq, answer.result)) else {
+        return;
+    };
+    let AnswerBody::Failed { id, judged, .. } = result else {
+        return;
+    };
+    let seen = judged.and_then(|judged| seen_by(judged.reason));
+    if let Some(seen) = seen {
+        agent.client().saw(seen);
+    }
+    let note = Recorded {
+        task: task.clone(),
+        id,
+        fix,
+        seq,
+        judged,
+    };
+    let note = serde_json::to_value(note).expect("a note is data");
+    agent.note(RECORDED, note);
+}
+
+/// What a judgement shows.
+const fn seen_by(reason: ErrorReason) -> Option<&'static str> {
+    match reason {
+        ErrorReason::New | ErrorReason::Repeated => None,
+        ErrorReason::CameBack => Some("error that came back warned of"),
+        ErrorReason::TakesTurns => Some("errors that take turns blocked"),
+        ErrorReason::TooOften => Some("error that came too often blocked"),
+    }
+}
+
+/// Marks a task as stuck, asks about an approach meanwhile, and clears the mark, unless a pass has done so.
+async fn halt(agent: &mut Agent, task: &Scope, approach: u8) {
+    let mark = Command::MarkStuck {
+        reason: "it goes round in circles".to_owned(),
+    };
+    // Only an open one is marked: another may have passed, or be stuck already.
+    let marked = agent.give(PrincipalKind::Agent, task, mark).await;
+    asked::check(agent, task, approach).await;
+    if marked.is_some() {
+        let kind = PrincipalKind::Orchestrator;
+        agent.give(kind, task, Command::ClearStuck).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Stream;
+
+    #[test]
+    fn what_is_drawn_can_be_done_and_comes_again_in_few_tasks() {
+        let mut stream = Stream::new(1, "fixing", 0);
+        let mut places = BTreeSet::new();
+        let mut errors = BTreeSet::new();
+        for before in 0..400 {
+            let action = Fixing.draw(&mut Draw {
+                stream: &mut stream,
+                agent: 0,
+                before,
+                nodes: 3,
+                projects: 12,
+            });
+            assert_eq!(Fixing.check_action(&action, 3), Ok(()));
+            if let Action::Fail { place, fixes } | Action::Rush { place, fixes } = action {
+                places.insert(place);
+                errors.extend(fixes.iter().map(|fix| fix.error));
+            }
+        }
+        assert_eq!(places.len(), usize::from(PROJECTS * TASKS));
+        assert_eq!(errors.len(), ERROR_TEXTS + 1);
+    }
+
+    #[test]
+    fn what_nobody_can_do_is_refused_with_its_field() {
+        let place = Place {
+            project: 1,
+            task: 2,
+        };
+        let refused = |action: &Action| Fixing.check_action(action, 3).unwrap_err();
+        let check = |place| Action::Check { place, approach: 0 };
+        let project = check(Place {
+            project: PROJECTS,
+            ..place
+        });
+        assert_eq!(refused(&project), "place.project: 2 is not below 2");
+        let task = check(Place {
+            task: TASKS,
+            ..place
+        });
+        assert_eq!(refused(&task), "place.task: 3 is not below 3");
+        let fix = Fix {
+            error: None,
+            approach: None,
+        };
+        let fixes = vec![fix; 5];
+        let many = Action::Rush { place, fixes };
+        assert_eq!(refused(&many), "fixes: 5 is not from 1 to 4");
+        let list = Action::List { place, limit: 0 };
+        assert_eq!(refused(&list), "limit: 0 is not from 1 to 64");
+    }
+}
