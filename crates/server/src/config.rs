@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sillok_actors::config::{AdmissionConfig, IndexerConfig, JobsConfig, NewsConfig, NodeConfig};
 use sillok_bus_nats::NatsConfig;
+use sillok_core::circular::Language;
 use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfig, TrustConfig};
 use sillok_core::limits::{PAGE_ROWS_MAX, RECORD_BYTES_MAX};
 use sillok_core::membership::BeatConfig;
@@ -128,6 +129,8 @@ pub struct ServerConfig {
     pub anchor_searches_max: usize,
     /// Searches behind anchors of one organisation that are under way at one time.
     pub anchor_searches_per_org_max: usize,
+    /// In which language agents are told something, where whoever asks names none.
+    pub language: Language,
     /// How long whoever is sent a backup may take nothing of it, in ms: it keeps old versions of rows.
     pub backup_stall_ms_max: u64,
     /// How long open connections may take to end at shutdown, in ms.
@@ -157,6 +160,7 @@ impl Default for ServerConfig {
             graph_queries_per_org_max: 2,
             anchor_searches_max: 4,
             anchor_searches_per_org_max: 2,
+            language: Language::default(),
             backup_stall_ms_max: 60_000,
             shutdown_ms_max: 10_000,
         }

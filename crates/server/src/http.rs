@@ -117,6 +117,10 @@ impl App {
         &self.inner.store
     }
 
+    fn config(&self) -> &ServerConfig {
+        &self.inner.config
+    }
+
     /// The generation of the store: cursors of another one are void.
     fn generation(&self) -> u32 {
         self.inner.store.generation()

@@ -38,9 +38,9 @@ pub struct FixCheck {
     /// What it touches.
     #[command(flatten)]
     pub touched: Touched,
-    /// english or korean: what the agent is to be told is written so
-    #[arg(long, value_name = "LANGUAGE", default_value = "english")]
-    pub language: Language,
+    /// english or korean: what the agent is to be told is written so. As the server is set without it
+    #[arg(long, value_name = "LANGUAGE")]
+    pub language: Option<Language>,
 }
 
 /// `fix failed`

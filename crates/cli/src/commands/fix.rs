@@ -29,7 +29,7 @@ async fn check(session: &Session, args: FixCheck) -> Result<(), Failure> {
         approach: args.approach,
         files: args.touched.files,
         symbols: args.touched.symbols,
-        language: Some(args.language.to_string()),
+        language: args.language.map(|language| language.to_string()),
     };
     let checked = session.client.check_fix(&body).await?;
     session

@@ -29,7 +29,7 @@ pub struct CheckFix {
     /// The symbols that it touches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<String>,
-    /// The language of what is to be told to the agent: `english`, which is the usual, or `korean`.
+    /// The language of what is to be told to the agent, `english` or `korean`; the one that the server is set to when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
 }
@@ -41,8 +41,8 @@ pub struct FixAsked {
     pub task: Scope,
     /// What is to be tried.
     pub approach: circular::Approach,
-    /// The language.
-    pub language: Language,
+    /// The language, where one is named.
+    pub language: Option<Language>,
 }
 
 impl CheckFix {
@@ -61,7 +61,7 @@ impl CheckFix {
         Ok(FixAsked {
             task: Scope::parse(&self.scope)?,
             approach,
-            language: language.unwrap_or_default(),
+            language,
         })
     }
 }
@@ -164,19 +164,21 @@ pub struct ErrorJudged {
     pub error: String,
     /// How often it came up since a verification passed, this time too.
     pub count: u32,
-    /// What whoever runs the agent has to tell it, in English; absent where it may go on.
+    /// What whoever runs the agent has to tell it, in the language that the server is set to; absent where it may go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
 }
 
-impl From<Judged> for ErrorJudged {
-    fn from(judged: Judged) -> Self {
+impl ErrorJudged {
+    /// What follows, told in a language.
+    #[must_use]
+    pub fn of(judged: Judged, language: Language) -> Self {
         Self {
             verdict: judged.verdict,
             reason: judged.reason,
             error: judged.error.to_string(),
             count: judged.count,
-            order: order(judged.verdict, Language::English).map(str::to_owned),
+            order: order(judged.verdict, language).map(str::to_owned),
         }
     }
 }

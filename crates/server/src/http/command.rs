@@ -5,6 +5,7 @@
 
 use axum::Json;
 use sillok_actors::reads::Remains;
+use sillok_core::circular::Language;
 use sillok_core::command::{Answer, AnswerBody, Command, Submission};
 use sillok_core::entry::Embedding;
 use sillok_core::error::{Error, ErrorCode};
@@ -156,7 +157,7 @@ impl Receipt {
         }))
     }
 
-    pub(super) fn verification(self) -> Reply<VerificationRecorded> {
+    pub(super) fn verification(self, language: Language) -> Reply<VerificationRecorded> {
         let (id, from, through, target, judged) = match self.result {
             AnswerBody::Verification {
                 id,
@@ -184,7 +185,7 @@ impl Receipt {
             from,
             through,
             target,
-            judged: judged.map(Into::into),
+            judged: judged.map(|judged| ErrorJudged::of(judged, language)),
             seq,
             time,
             command_id,
