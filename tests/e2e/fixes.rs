@@ -384,6 +384,24 @@ async fn an_agent_is_told_in_the_language_that_is_asked_for_and_korean_is_unders
 }
 
 #[tokio::test]
+async fn a_server_tells_agents_in_the_language_that_it_is_set_to_unless_another_is_asked_for() {
+    let world = World::start_with(|launch| launch.env("SILLOK__SERVER__LANGUAGE", "korean")).await;
+    let (admin, task) = (world.admin(), world.task().await);
+    for _ in 0..2 {
+        fails(&admin, &task, TIMED_OUT, TRIED).await;
+    }
+    let judged = fails(&admin, &task, TIMED_OUT, TRIED).await;
+    assert_eq!(judged["verdict"], "block");
+    assert!(text(&judged["order"]).starts_with("멈춰!"), "{judged}");
+    let told = check(&admin, &task, AGAIN).await;
+    assert!(text(&told["order"]).starts_with("멈춰!"), "{told}");
+    let mut asked = question(&task, AGAIN);
+    asked["language"] = json!("english");
+    let told = admin.post("/v1/fixes/check", &asked).await.ok();
+    assert_eq!(told["order"], STOP);
+}
+
+#[tokio::test]
 async fn secrets_of_what_failed_are_masked_wherever_it_is_told() {
     let world = World::start().await;
     let (admin, task) = (world.admin(), world.task().await);

@@ -22,7 +22,7 @@ use super::auth::Session;
 use super::errors::Refusal;
 use super::extract::Writer;
 use crate::api::{
-    AnchorDropped, AnchorsAdded, Appended, ContentErased, DecisionSaved, EntryWritten,
+    AnchorDropped, AnchorsAdded, Appended, ContentErased, DecisionSaved, EntryWritten, ErrorJudged,
     EvidenceSaved, Meaning, PromotionUndone, ReuseReported, Reviewed, Superseded, TaskChanged,
     VerificationRecorded, backups_before,
 };
