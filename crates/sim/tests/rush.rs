@@ -50,10 +50,12 @@ fn judged(end: &End<'_>) -> Result<(), String> {
     }
     let listed = end.rows(Family::DecisionListed);
     let active = listed.iter().map(|(key, value)| {
-        keys::decision_listed::decode(key, value).expect("a row that was written")
+        keys::decision_listed::decode(key, value).expect("a row that was written");
+        let at = keys::decision_listed::parse(key).expect("a row that was written");
+        at.root
     });
-    if !active.eq([last]) {
-        return Err(format!("{} versions are listed as active", listed.len()));
+    if !active.eq([head.root]) {
+        return Err(format!("{} decisions are listed as active", listed.len()));
     }
     let (mut told, mut refused) = (BTreeSet::new(), 0);
     // What the world itself does beside them is no matter here.

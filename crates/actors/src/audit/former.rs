@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use sillok_core::decision::{NamedEdge, Node};
 use sillok_store::keys::decision_claim::{self, ClaimKey, Declared};
-use sillok_store::keys::{Family, related};
+use sillok_store::keys::{Family, decision_listed, related};
 
 use super::fold::Fold;
 
@@ -14,11 +14,18 @@ use super::fold::Fold;
 /// the events of its scope say, and no other row: one that is damaged must not make this one differ.
 pub(super) fn as_written_now(fold: &Fold, key: &[u8], value: Bytes) -> Bytes {
     let whole = match Family::of(key) {
+        Some(Family::DecisionListed) => listed(key, &value),
         Some(Family::DecisionClaim) => claim(fold, key, &value),
         Some(Family::Related) => relation(fold, key, &value),
         _ => None,
     };
     whole.map_or(value, Bytes::from)
+}
+
+/// A place in a list that says the number of a version, without it; none of any other row.
+fn listed(key: &[u8], value: &[u8]) -> Option<Vec<u8>> {
+    let number = decision_listed::decode(key, value).ok()?;
+    number.map(|_| decision_listed::encode(&None))
 }
 
 /// A claim that does not say its value, with it; none of any other row, and where no decision says it.

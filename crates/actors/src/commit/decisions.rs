@@ -83,7 +83,7 @@ pub(super) async fn look_again(txn: &mut impl Txn, decided: &Decided) -> Result<
 /// Whether a change is written by the transaction that writes the events: each is, but for the bugs.
 pub(super) fn is_written<P: Protocol>(protocol: P, change: &Change) -> bool {
     match change {
-        Change::DecisionListed { version: None, .. } => {
+        Change::DecisionListed { listed: false, .. } => {
             protocol.keeps(Safeguard::EndsFormerListing)
         }
         Change::RelationRenamed { .. } if !protocol.keeps(Safeguard::RenamesRelations) => false,

@@ -17,7 +17,7 @@ use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::Reader;
 use super::anchors::{anchor_of, leads_of};
-use super::decisions::version_of;
+use super::decisions::{newest_of, version_of};
 use super::impact::{Look, Viewer, check_standing};
 use crate::errors::refusal;
 use crate::protocol::{Protocol, Safeguard};
@@ -134,9 +134,29 @@ async fn load<P: Protocol>(
 /// What is listed, whole: a decision with its text, an anchor with what it leads to.
 async fn item(txn: &mut impl Txn, step: &Step, listed: Listed) -> Result<BriefItem, Error> {
     match listed {
-        Listed::Decision { rank, root, number } => decision(txn, step, rank, (root, number)).await,
+        Listed::Decision { rank, root, number } => {
+            let number = match number {
+                Some(number) => number,
+                None => newest(txn, step, root).await?,
+            };
+            decision(txn, step, rank, (root, number)).await
+        }
         Listed::Anchor(id) => anchor(txn, step, id).await,
     }
+}
+
+/// The number of the version of a listed decision that holds, as its head says.
+async fn newest(txn: &mut impl Txn, step: &Step, root: DecisionId) -> Result<u64, Error> {
+    let found = newest_of(txn, &ScopeKey::of(&step.scope), root).await;
+    let newest = found.map_err(|error| refusal(&error))?;
+    let active = newest.filter(|newest| newest.active);
+    active.map(|newest| newest.version).ok_or_else(|| {
+        let what = format!(
+            "decision {root} is listed in {} and does not hold: {newest:?}",
+            step.scope
+        );
+        Error::new(ErrorCode::Internal, what)
+    })
 }
 
 /// A decision that is listed, with the text of its version of that number.
@@ -179,11 +199,11 @@ async fn anchor(txn: &mut impl Txn, step: &Step, id: AnchorId) -> Result<BriefIt
 
 /// One row of a list.
 enum Listed {
-    /// A decision, and the number of its version that holds.
+    /// A decision, and, where it is not the one that holds, the number of its version.
     Decision {
         rank: Rank,
         root: DecisionId,
-        number: u64,
+        number: Option<u64>,
     },
     /// An anchor.
     Anchor(AnchorId),
@@ -225,16 +245,17 @@ impl List {
                 let Some((key, value)) = rows.next(txn).await? else {
                     return Ok(None);
                 };
+                keys::decision_listed::decode(&key, &value)?;
                 Some(Listed::Decision {
                     rank: *rank,
                     root: keys::decision_listed::parse(&key)?.root,
-                    number: keys::decision_listed::decode(&key, &value)?,
+                    number: None,
                 })
             }
             Self::Found(rank, found) => found.next().map(|(root, number)| Listed::Decision {
                 rank: *rank,
                 root,
-                number,
+                number: Some(number),
             }),
             Self::Anchors(rows) => {
                 let Some((key, value)) = rows.next(txn).await? else {

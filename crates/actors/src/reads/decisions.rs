@@ -357,6 +357,16 @@ pub(super) async fn summary_of(
     rows::read(txn, &key, keys::decision::decode_summary).await
 }
 
+/// Which version of a decision of a scope is its newest.
+pub(super) async fn newest_of(
+    txn: &mut impl Txn,
+    scope: &ScopeKey,
+    root: DecisionId,
+) -> Result<Option<keys::decision::Newest>, StoreError> {
+    let key = keys::decision::key(scope, root);
+    rows::read(txn, &key, keys::decision::decode_newest).await
+}
+
 /// A version of a decision of a scope.
 pub(super) async fn version_of(
     txn: &mut impl Txn,

@@ -26,7 +26,7 @@ pub(super) fn row_of(scope: &ScopeKey, change: &Change) -> Row {
             domain,
             begun,
             root,
-            version,
+            listed,
         } => Row {
             key: decision_listed::key(&decision_listed::Key {
                 scope: *scope,
@@ -35,7 +35,7 @@ pub(super) fn row_of(scope: &ScopeKey, change: &Change) -> Row {
                 begun: *begun,
                 root: *root,
             }),
-            value: version.as_ref().map(decision_listed::encode),
+            value: listed.then(|| decision_listed::encode(&None)),
         },
         Change::DecisionClaim {
             key,

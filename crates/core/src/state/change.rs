@@ -91,8 +91,8 @@ pub enum Change {
         begun: Seq,
         /// The decision.
         root: DecisionId,
-        /// Its active version; none when it is not listed there any more.
-        version: Option<u64>,
+        /// Whether it is listed there from now on; else it was withdrawn, or moved to another rank or domain.
+        listed: bool,
     },
     /// What an active decision claims.
     DecisionClaim {

@@ -109,19 +109,21 @@ fn head_after(before: Option<&DecisionHead>, saved: &DecisionSaved, at: &Stamped
     }
 }
 
-/// Where a decision is listed: no longer where it was, unless it stays there.
+/// Where a decision is listed: no longer where it was, and where it is now. Nothing where it stays.
 fn listed(was: Option<&DecisionHead>, is: Option<&DecisionHead>) -> Vec<Change> {
-    let place = |head: &DecisionHead, version| Change::DecisionListed {
+    let of_place = |head: &DecisionHead| (head.rank, head.domain.clone());
+    if was.map(of_place) == is.map(of_place) {
+        return Vec::new();
+    }
+    let place = |head: &DecisionHead, listed| Change::DecisionListed {
         rank: head.rank,
         domain: head.domain.clone(),
         begun: head.begun_seq,
         root: head.root,
-        version,
+        listed,
     };
-    let stays =
-        |was: &&DecisionHead| is.is_some_and(|is| (is.rank, &is.domain) == (was.rank, &was.domain));
-    let left = was.filter(|was| !stays(was)).map(|was| place(was, None));
-    let came = is.map(|is| place(is, Some(is.version)));
+    let left = was.map(|was| place(was, false));
+    let came = is.map(|is| place(is, true));
     left.into_iter().chain(came).collect()
 }
 

@@ -89,6 +89,26 @@ pub struct Summary {
     pub title: String,
 }
 
+/// Which version of a chain is its newest, and whether that one is active: what of a head is read for each decision of a brief.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Newest {
+    /// Its number.
+    pub version: u64,
+    /// Whether the decision applies.
+    pub active: bool,
+}
+
+/// The newest version by the head stored under `key`. What stands behind that is not decoded.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn decode_newest(key: &[u8], value: &[u8]) -> Result<Newest, Error> {
+    let fields = codec::open(FAMILY, FORMAT, key, value)?;
+    let (_root, version, active): (DecisionId, u64, bool) =
+        codec::decode_front(FAMILY, key, fields)?;
+    Ok(Newest { version, active })
+}
+
 /// The fields of a head up to its title, in its order.
 #[derive(Deserialize)]
 struct Front<'a>(

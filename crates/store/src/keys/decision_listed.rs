@@ -2,10 +2,15 @@
 //!
 //! | key | value | mutability |
 //! |---|---|---|
-//! | `L`, [`ScopeKey`] (16), [`Rank`] (1), [`DomainKey`] (16), the event that began the chain (8), [`DecisionId`] (16) | number of the active version | rewritten with every change, cleared when the chain is withdrawn or moves to another rank or domain |
+//! | `L`, [`ScopeKey`] (16), [`Rank`] (1), [`DomainKey`] (16), the event that began the chain (8), [`DecisionId`] (16) | nothing | written when the chain begins, is restored or moves here from another rank or domain, cleared when it is withdrawn or moves away |
 //!
 //! A chain has one row while it is active and none while it is not, so whoever reads this family sees
-//! active versions alone, however many there were before.
+//! active decisions alone, however many versions they had before. Which version is the active one their heads say.
+//!
+//! A row says nothing beside its key, and so a change of a decision that stays where it is listed leaves it as it is: an
+//! engine that merges what was rewritten would read a listing the slower the more its decisions were changed. That is
+//! format 2. Format 1 says the number of the version that was active when the row was written; nothing writes it any more, and
+//! since a row of it stays as long as its decision does not move, nothing may go by that number.
 
 use sillok_core::decision::{Domain, Rank};
 use sillok_core::id::{DecisionId, Seq};
@@ -15,7 +20,10 @@ use crate::key_range::successor;
 use crate::{Error, KeyRange};
 
 const FAMILY: Family = Family::DecisionListed;
-const FORMAT: u8 = 1;
+/// The number of a version.
+const NUMBERED: u8 = 1;
+/// Nothing.
+const BARE: u8 = 2;
 
 /// A domain inside a key: zeros for all domains together, else the first 16 bytes of the BLAKE3 hash
 /// of its name.
@@ -154,16 +162,23 @@ fn behind(all: KeyRange, last: Option<Key>) -> KeyRange {
     }
 }
 
-/// The stored form of `value`.
+/// The stored form of `value`: of format 1 where that is the number of a version, else of format 2.
 #[must_use]
-pub fn encode(value: &u64) -> Vec<u8> {
-    codec::encode(FORMAT, value)
+pub fn encode(value: &Option<u64>) -> Vec<u8> {
+    match value {
+        Some(number) => codec::encode(NUMBERED, number),
+        None => codec::encode(BARE, &()),
+    }
 }
 
-/// The value stored under `key`.
+/// The value stored under `key`: the number that a row of format 1 says.
 ///
 /// # Errors
 /// `Corrupt`.
-pub fn decode(key: &[u8], value: &[u8]) -> Result<u64, Error> {
-    codec::decode(FAMILY, FORMAT, key, value)
+pub fn decode(key: &[u8], value: &[u8]) -> Result<Option<u64>, Error> {
+    let (format, fields) = codec::open_any(FAMILY, NUMBERED..=BARE, key, value)?;
+    if format == NUMBERED {
+        return codec::decode_fields(FAMILY, key, fields).map(Some);
+    }
+    codec::decode_fields::<()>(FAMILY, key, fields).map(|()| None)
 }

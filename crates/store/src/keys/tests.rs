@@ -312,7 +312,7 @@ family_tests! {
     decision_listed, DecisionListed, p,
         key: keys::decision_listed::key(&p.listed()),
         parsed: p.listed(),
-        value: p.number;
+        value: Some(p.number);
     decision_claim, DecisionClaim, p,
         key: keys::decision_claim::key(&p.scope_key(), p.claim_key(), p.root()),
         parsed: keys::decision_claim::Key {
@@ -474,6 +474,15 @@ fn the_second_form_of_claims_never_changes() {
 }
 
 #[test]
+fn the_second_form_of_lists_never_changes() {
+    compare_golden(
+        "decision_listed_2.txt",
+        &keys::decision_listed::key(&golden().listed()),
+        &keys::decision_listed::encode(&None),
+    );
+}
+
+#[test]
 fn letters_are_fixed_and_unique() {
     let letters: String = Family::ALL
         .iter()
@@ -497,6 +506,7 @@ fn every_family_has_a_golden_file_and_no_other_is_left() {
     let more = [
         "command_answers",
         "decision_claim_2",
+        "decision_listed_2",
         "event_bodies",
         "head_2",
         "related_2",

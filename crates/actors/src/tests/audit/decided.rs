@@ -88,6 +88,28 @@ fn a_second_active_version_is_found() {
 }
 
 #[test]
+fn a_place_in_the_former_format_is_what_its_event_leads_to_whichever_version_it_says() {
+    let places = keys_of(Family::DecisionListed);
+    let former = changed(|pairs| {
+        for (key, number) in places.iter().zip(1..) {
+            pairs.insert(key.clone(), decision_listed::encode(&Some(number)));
+        }
+    });
+    assert!(former != *WORLD);
+    let report = audit_of(&former);
+    assert!(report.is_ok(), "{report:?}");
+    assert_eq!(report.rows, audit_of(&WORLD).rows);
+    let (after, _) = rebuilt(&former).unwrap();
+    assert!(after == *WORLD, "a rebuild writes them as they are now");
+    let damaged = changed(|pairs| {
+        let value = pairs.get_mut(&places[0]).unwrap();
+        *value = row_of(1, &());
+    });
+    let found = difference_of(&damaged);
+    assert_eq!(found.key, Some(hex::encode(&places[0])));
+}
+
+#[test]
 fn a_claim_in_the_former_format_is_what_its_event_leads_to_and_with_another_version_it_is_not() {
     let claims = keys_of(Family::DecisionClaim);
     assert!(claims.len() > 1);

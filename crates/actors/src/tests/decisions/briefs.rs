@@ -9,12 +9,13 @@ use sillok_core::limits::BRIEF_COUNTED_MAX;
 use sillok_core::ports::Lost;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::time::Timestamp;
-use sillok_store::keys::Family;
+use sillok_store::keys::{self, Family, decision_listed};
 use sillok_store::{Store, Txn};
 
 use super::kept::kept;
 use super::stage::{
-    Stage, affected, at, claims, file, of_domain, relates, restore, says, titles, viewer, withdraw,
+    Stage, affected, at, claims, file, of_domain, relates, restore, says, sound, titles, viewer,
+    withdraw,
 };
 use crate::audit;
 use crate::reads::{BriefQuery, RecallQuery};
@@ -342,6 +343,64 @@ async fn what_is_left_out_is_counted_as_far_as_counting_goes() {
     assert_eq!(cut(&brief, Layer::Lock), Some((counted, true)));
     let brief = stage.brief(PROJECT, room(1 + more, 1 << 20)).await;
     assert_eq!(cut(&brief, Layer::Lock), Some((counted, false)));
+}
+
+/// Writes the rows of a family anew.
+async fn rewrite(store: &TestStore, family: Family, value: impl Fn(&[u8], &[u8]) -> Vec<u8>) {
+    let pairs = pairs_of(store).await;
+    let of_family = |(key, _): &(Vec<u8>, Vec<u8>)| Family::of(key) == Some(family);
+    let rows: Vec<_> = pairs.into_iter().filter(of_family).collect();
+    assert!(!rows.is_empty());
+    let mut txn = store.begin().await.unwrap();
+    for (key, was) in rows {
+        let value = value(&key, &was);
+        txn.set(key, value);
+    }
+    txn.commit().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_version_that_holds_is_loaded_whichever_one_a_list_in_the_former_format_says() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let root = stage.begin(PROJECT, says(Rank::Lock, "said first")).await;
+    rewrite(&store, Family::DecisionListed, |_, _| {
+        decision_listed::encode(&Some(1))
+    })
+    .await;
+    assert_eq!(stage.titles(TASK).await, ["said first"]);
+    let again = says(Rank::Lock, "said again");
+    stage.change(PROJECT, (root, 1), again).await;
+    let listed = rows_of_decisions(&store).await;
+    let listed = listed
+        .iter()
+        .find(|(key, _)| Family::of(key) == Some(Family::DecisionListed));
+    let (key, value) = listed.unwrap();
+    let said = decision_listed::decode(key, value).unwrap();
+    assert_eq!(said, Some(1), "a change leaves the place as it was");
+    assert_eq!(stage.titles(TASK).await, ["said again"]);
+    assert_eq!(sound(&store).await, None);
+}
+
+#[tokio::test]
+async fn a_brief_is_refused_where_a_listed_decision_does_not_hold() {
+    let store = store();
+    let mut stage = Stage::over(&store).await;
+    let root = stage.begin(PROJECT, says(Rank::Lock, "a lock")).await;
+    rewrite(&store, Family::Decision, |key, value| {
+        let mut head = keys::decision::decode(key, value).unwrap();
+        head.active = false;
+        keys::decision::encode(&head)
+    })
+    .await;
+    let viewer = viewer(TASK);
+    let refused = stage
+        .node
+        .brief_of_standing(&viewer, room(10, 1 << 20))
+        .await;
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Internal);
+    assert!(refused.to_string().contains(&root.to_string()), "{refused}");
 }
 
 #[tokio::test]

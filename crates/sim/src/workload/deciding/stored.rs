@@ -42,7 +42,7 @@ pub(super) struct Stored {
     scopes: BTreeMap<ScopeKey, Scope>,
     heads: BTreeMap<(ScopeKey, DecisionId), DecisionHead>,
     versions: BTreeMap<(ScopeKey, DecisionId), Vec<DecisionVersion>>,
-    listed: BTreeMap<decision_listed::Key, u64>,
+    listed: BTreeSet<decision_listed::Key>,
     claimed: BTreeMap<decision_claim::Key, decision_claim::Declared>,
     related: BTreeMap<related::Key, NamedEdge>,
 }
@@ -67,8 +67,8 @@ impl Stored {
         }
         for (key, value) in end.rows(Family::DecisionListed) {
             let at = decision_listed::parse(&key).expect(READ);
-            let number = decision_listed::decode(&key, &value).expect(READ);
-            stored.listed.insert(at, number);
+            decision_listed::decode(&key, &value).expect(READ);
+            stored.listed.insert(at);
         }
         for (key, value) in end.rows(Family::DecisionClaim) {
             let at = decision_claim::parse(&key).expect(READ);
@@ -110,7 +110,7 @@ impl Stored {
 
     /// A row that no head explains, or one that is missing, of lists, claims and relations.
     pub(super) fn misfit(&self) -> Option<String> {
-        let mut listed = BTreeMap::new();
+        let mut listed = BTreeSet::new();
         let mut claimed = BTreeMap::new();
         let mut related = BTreeMap::new();
         for ((scope, root), head) in self.heads.iter().filter(|(_, head)| head.active) {
@@ -121,7 +121,7 @@ impl Stored {
                 begun: head.begun_seq,
                 root: *root,
             };
-            listed.insert(at, head.version);
+            listed.insert(at);
             if let Some(claim) = &head.claim {
                 let at = decision_claim::Key {
                     scope: *scope,
@@ -137,7 +137,9 @@ impl Stored {
                 related.insert(at, NamedEdge { edge, name });
             }
         }
-        let misfit = differs("listed", &self.listed, &listed);
+        let place = |at: &decision_listed::Key| (*at, ());
+        let is = self.listed.iter().map(place).collect();
+        let misfit = differs("listed", &is, &listed.iter().map(place).collect());
         let misfit = misfit.or_else(|| differs("claimed", &self.claimed, &claimed));
         misfit.or_else(|| differs("related", &self.related, &related))
     }
@@ -292,7 +294,7 @@ mod tests {
                 .collect(),
             heads: [((key(), root(1)), head)].into(),
             versions: [((key(), root(1)), versions)].into(),
-            listed: [(listed, 2)].into(),
+            listed: [listed].into(),
             claimed: declared
                 .map(|declared| (claimed, declared))
                 .into_iter()
@@ -340,10 +342,11 @@ mod tests {
         assert!(is_wrong(|stored| stored.related.clear()));
         assert!(is_wrong(|stored| stored.listed.clear()));
         assert!(is_wrong(|stored| stored.claimed.clear()));
-        // One that names another version.
+        // A second place in the lists.
         assert!(is_wrong(|stored| {
-            let mut versions = stored.listed.values_mut();
-            *versions.next().unwrap() = 1;
+            let mut place = *stored.listed.first().unwrap();
+            place.rank = Rank::Axis;
+            stored.listed.insert(place);
         }));
         // A relation that says what its decision was called, or how strong it was, before its last version, or neither.
         assert!(is_wrong(|stored| {

@@ -147,6 +147,33 @@ proptest! {
 }
 
 #[test]
+fn a_place_in_a_list_says_a_number_in_its_first_form_alone() {
+    let key = keys::decision_listed::key(&golden().listed());
+    for (said, format) in [(Some(7), 1), (None, 2)] {
+        let value = keys::decision_listed::encode(&said);
+        assert_eq!(value[0], format);
+        assert_eq!(keys::decision_listed::decode(&key, &value).unwrap(), said);
+    }
+    for wrong in [keys::codec::encode(1, &()), keys::codec::encode(2, &7u64)] {
+        let read = keys::decision_listed::decode(&key, &wrong);
+        super::assert_corrupt(Family::DecisionListed, &key, read);
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_newest_version_of_a_head_is_read_as_the_head_says_it(p in parts()) {
+        let key = keys::decision::key(&p.scope_key(), p.root());
+        let head = p.decision_head();
+        let value = keys::decision::encode(&head);
+        let newest = keys::decision::decode_newest(&key, &value).unwrap();
+        prop_assert_eq!((newest.version, newest.active), (head.version, head.active));
+        let torn = &value[..value.len() - 1];
+        prop_assert!(keys::decision::decode_newest(&key, torn).is_err());
+    }
+}
+
+#[test]
 fn stronger_ranks_are_listed_before_weaker_ones() {
     let listed = Rank::ALL.map(|rank| {
         // The weaker, the older: what was begun first does not come first.

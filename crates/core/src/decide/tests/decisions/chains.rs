@@ -173,7 +173,7 @@ impl Model {
 #[derive(Debug, Default, PartialEq)]
 struct Rows {
     heads: BTreeMap<DecisionId, DecisionHead>,
-    listed: BTreeMap<(Rank, Domain, u64, DecisionId), u64>,
+    listed: BTreeSet<(Rank, Domain, u64, DecisionId)>,
     claims: BTreeMap<(String, DecisionId), (u64, String)>,
     edges: BTreeMap<Edge, DecisionName>,
 }
@@ -191,12 +191,16 @@ impl Rows {
                     domain,
                     begun,
                     root,
-                    version,
+                    listed,
                 } => {
                     let key = (rank, domain, begun.get(), root);
-                    match version {
-                        Some(version) => drop(rows.listed.insert(key, version)),
-                        None => assert!(rows.listed.remove(&key).is_some(), "{key:?} was listed"),
+                    if listed {
+                        assert!(
+                            rows.listed.insert(key),
+                            "a row is written where there is none"
+                        );
+                    } else {
+                        assert!(rows.listed.remove(&key), "{key:?} was listed");
                     }
                 }
                 Change::DecisionClaim {
@@ -249,7 +253,7 @@ impl Rows {
                 head.begun_seq.get(),
                 head.root,
             );
-            rows.listed.insert(place, head.version);
+            rows.listed.insert(place);
             if let Some(claim) = &head.claim {
                 let said = (head.version, claim.value.clone());
                 rows.claims.insert((claim.key.clone(), head.root), said);

@@ -216,10 +216,10 @@ fn view(changes: &[Change]) -> BTreeMap<String, String> {
                 domain,
                 begun,
                 root,
-                version,
+                listed,
             } => (
                 format!("listed {rank:?} {domain} {begun} {root}"),
-                version.map(|version| version.to_string()),
+                listed.then(String::new),
             ),
             Change::DecisionClaim {
                 key,
