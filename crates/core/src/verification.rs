@@ -13,7 +13,8 @@ use crate::entry::Binding;
 use crate::error::{Error, ErrorCode};
 use crate::id::{Seq, VerificationId};
 use crate::limits::{
-    APPROACH_NAME_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX, SHORT_TEXT_BYTES_MAX,
+    APPROACH_BYTES_MAX, APPROACH_NAME_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX,
+    SHORT_TEXT_BYTES_MAX,
 };
 use crate::principal::Actor;
 use crate::scope::Scope;
@@ -175,7 +176,7 @@ pub struct NewFailure {
 }
 
 impl NewFailure {
-    /// Checks the form: that of its verification, that this one failed, and the names.
+    /// Checks the form: that of its verification, that this one failed, and what it says of the approach.
     ///
     /// # Errors
     /// `too_large`, `invalid_argument` or `unresolvable_citation`.
@@ -187,8 +188,27 @@ impl NewFailure {
             ));
         }
         self.said.check_form()?;
+        match &self.said.approach {
+            Some(text) => check_stated(text)?,
+            None if self.files.is_empty() && self.symbols.is_empty() => {}
+            None => {
+                let why = "files and symbols are those of an approach, and none is told";
+                return Err(Error::new(ErrorCode::InvalidArgument, why));
+            }
+        }
         check_names("files of an approach", &self.files)?;
-        check_names("symbols of an approach", &self.symbols)
+        check_names("symbols of an approach", &self.symbols)?;
+        let approach = self.said.approach.as_deref().unwrap_or_default();
+        check_bytes(approach, &self.files, &self.symbols)
+    }
+
+    /// Bytes of its error, its approach and its names.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        let texts = [&self.said.error, &self.said.approach];
+        let names = self.files.iter().chain(&self.symbols);
+        let all = texts.into_iter().flatten().chain(names);
+        all.map(String::len).sum()
     }
 }
 
@@ -197,16 +217,23 @@ impl NewFailure {
 /// # Errors
 /// `too_large`, `invalid_argument`.
 pub fn check_approach(approach: &Approach) -> Result<(), Error> {
-    if approach.text.trim().is_empty() {
-        let why = "an approach says what is to be tried";
-        return Err(Error::new(ErrorCode::InvalidArgument, why));
-    }
+    check_stated(&approach.text)?;
     if approach.text.len() > ERROR_TEXT_BYTES_MAX {
         let (limit, given) = (ERROR_TEXT_BYTES_MAX as u64, approach.text.len() as u64);
         return Err(Error::too_large("approach bytes", limit, given));
     }
     check_names("files of an approach", &approach.files)?;
-    check_names("symbols of an approach", &approach.symbols)
+    check_names("symbols of an approach", &approach.symbols)?;
+    check_bytes(&approach.text, &approach.files, &approach.symbols)
+}
+
+/// Checks that an approach says something.
+fn check_stated(text: &str) -> Result<(), Error> {
+    if text.trim().is_empty() {
+        let why = "an approach is not empty";
+        return Err(Error::new(ErrorCode::InvalidArgument, why));
+    }
+    Ok(())
 }
 
 /// Checks names of one sort that an approach touches.
@@ -224,6 +251,21 @@ fn check_names(what: &'static str, names: &[String]) -> Result<(), Error> {
             let (limit, given) = (APPROACH_NAME_BYTES_MAX as u64, name.len() as u64);
             return Err(Error::too_large(what, limit, given));
         }
+    }
+    Ok(())
+}
+
+/// Checks how much an approach says with all its names.
+fn check_bytes(approach: &str, files: &[String], symbols: &[String]) -> Result<(), Error> {
+    let names = files.iter().chain(symbols).map(String::len);
+    let bytes = approach.len() + names.sum::<usize>();
+    if bytes > APPROACH_BYTES_MAX {
+        let (limit, given) = (APPROACH_BYTES_MAX as u64, bytes as u64);
+        return Err(Error::too_large(
+            "bytes of an approach with its names",
+            limit,
+            given,
+        ));
     }
     Ok(())
 }

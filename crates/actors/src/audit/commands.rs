@@ -103,15 +103,22 @@ fn check_record(
 /// Checks that what an answer names is there.
 fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> Result<(), String> {
     let scope = ScopeKey::of(&fold.row().scope);
+    let is_recorded = |id| {
+        let key = keys::verification::key(&scope, id);
+        fold.rows.contains_key(&key)
+    };
     let has = |entry: &EntryId| fold.rows.contains_key(&keys::head::key(&scope, *entry));
     let holds = match result {
         AnswerBody::Done | AnswerBody::Task(_) | AnswerBody::Token { .. } => true,
         AnswerBody::Appended { first, count, .. } => run.is_some_and(|run| {
             run.first == *first && first.get() + u64::from(*count) == run.last.get() + 1
         }),
-        AnswerBody::Verification { id, .. } | AnswerBody::Failed { id, .. } => fold
-            .rows
-            .contains_key(&keys::verification::key(&scope, *id)),
+        AnswerBody::Verification { id, .. } => is_recorded(*id),
+        AnswerBody::Failed { id, judged, .. } => {
+            // The last event of the command tells what failed, where that is told.
+            let told = run.map(|run| fold.told.judged.get(&run.last).copied());
+            is_recorded(*id) && told == Some(*judged)
+        }
         AnswerBody::Entry { id, version, .. } => {
             has(id)
                 && fold
@@ -146,18 +153,18 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
         } => run.is_some_and(|run| {
             // The event of the command itself saved that version, and withdrew the decision or did not. Its row may be of a
             // later one, which erased it.
-            let mut own = fold.versions.range(run.first..=run.last);
+            let mut own = fold.told.versions.range(run.first..=run.last);
             own.any(|(_, saved)| *saved == (*root, *version, *active))
         }),
         AnswerBody::Erased {
             events, entries, ..
         } => (run.is_some() || *events == 0) && entries.iter().all(has),
         AnswerBody::EvidenceSaved { id, hash, masked } => run.is_some_and(|run| {
-            let saved = fold.evidence.get(&run.last);
+            let saved = fold.told.evidence.get(&run.last);
             saved.is_some_and(|one| (one.id, one.hash, one.masked) == (*id, *hash, *masked))
         }),
         AnswerBody::AnchorsAdded { ids } => run.is_some_and(|run| {
-            let added = fold.anchors.range(run.first..=run.last);
+            let added = fold.told.anchors.range(run.first..=run.last);
             added.map(|(_, anchor)| anchor).eq(ids)
         }),
     };

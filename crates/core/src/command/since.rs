@@ -1,11 +1,13 @@
 //! Which commands older nodes read.
 //!
-//! Owns the version of each command, and of the citations and relations that it brings.
+//! Owns the version of each command, and of the citations and relations that it brings; and in which form a command is given to
+//! nodes that do not read it, where it has such a form.
 
 use super::Command;
 use crate::citation::Citation;
 use crate::decision::{Relation, RelationKind};
 use crate::membership::WireVersion;
+use crate::verification::NewFailure;
 
 impl Command {
     /// The version that all nodes have to read before the command may be given: an older one reads neither
@@ -24,6 +26,10 @@ impl Command {
         };
         match self {
             Self::RecordVerification(said) if has_excerpt(&said.citations) => {
+                WireVersion::WITH_EXCERPTS
+            }
+            // Until all nodes judge failures, it is the verification alone.
+            Self::RecordFailure(failure) if has_excerpt(&failure.said.citations) => {
                 WireVersion::WITH_EXCERPTS
             }
             Self::AmendEntry(amend) if has_excerpt(&amend.citations) => WireVersion::WITH_EXCERPTS,
@@ -55,9 +61,27 @@ impl Command {
             Self::SaveDecision(_)
             | Self::DeactivateDecision { .. }
             | Self::RestoreDecision { .. } => WireVersion::WITH_DECISIONS,
-            Self::RecordFailure(_) => WireVersion::WITH_FAILURES,
+            Self::EraseVerifications(_) => WireVersion::WITH_FAILURES,
             _ => WireVersion::FIRST,
         }
+    }
+
+    /// The form of the command that nodes of this version read, where that is another one.
+    #[must_use]
+    pub fn read_by(&self, version: WireVersion) -> Option<Self> {
+        match self {
+            Self::RecordFailure(failure) if version < WireVersion::WITH_FAILURES => {
+                Some(failure.as_verification())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl NewFailure {
+    /// The command that records the verification alone.
+    pub(super) fn as_verification(&self) -> Command {
+        Command::RecordVerification(Box::new(self.said.clone()))
     }
 }
 

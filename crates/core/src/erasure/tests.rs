@@ -162,7 +162,7 @@ fn memory() -> [Body; 6] {
 #[test]
 fn of_a_decision_its_rank_its_act_and_its_number_are_left_and_of_the_rest_that_there_was_some() {
     let [changed, withdrawn, saved, added, dropped, _] = memory();
-    let id = |body: &Body| rest_of(body, |hash, _, _| hash).unwrap();
+    let id = |body: &Body| rest_of(body, &mut AsNamed).unwrap();
     let (Body::DecisionSaved(said), Body::DecisionSaved(rest)) = (&changed, id(&changed)) else {
         panic!("it stays of its kind")
     };
@@ -198,7 +198,7 @@ fn of_a_kind_of_relation_its_name_and_its_reach_are_left() {
         reach: Reach::Backward,
         meaning: String::new(),
     };
-    assert_eq!(rest_of(&declared, |hash, _, _| hash), Some(rest));
+    assert_eq!(rest_of(&declared, &mut AsNamed), Some(rest));
 }
 
 #[test]
@@ -260,16 +260,13 @@ fn nothing_of_a_text_is_left_in_any_body_and_its_kind_stays() {
     let hash = hex::encode(ContentHash::of(SECRET).as_bytes());
     for body in bodies().into_iter().chain(memory()) {
         assert!(format!("{body:?}").contains(SECRET), "{body:?}");
-        let rest = rest_of(&body, |_, entry, version| {
-            ContentHash::erased(entry, version)
-        })
-        .unwrap();
+        let rest = rest_of(&body, &mut Names::default()).unwrap();
         let left = format!("{rest:?}");
         assert!(!left.contains(SECRET) && !left.contains(&hash), "{left}");
         assert!(!left.contains(WORD), "{left}");
         assert_eq!(rest.kind(), body.kind());
         assert_eq!(
-            rest_of(&rest, |named, _, _| named),
+            rest_of(&rest, &mut AsNamed),
             Some(rest),
             "what is left is left"
         );
@@ -286,9 +283,9 @@ fn what_nobody_wrote_a_text_into_is_not_erased() {
         id: ReviewId::from_bytes([1; 16]),
         question: Box::new(wrong),
     };
-    assert_eq!(rest_of(&asked, |hash, _, _| hash), None);
+    assert_eq!(rest_of(&asked, &mut AsNamed), None);
     assert!(!holds_text_of(&asked, &[entry(1)]));
-    assert_eq!(rest_of(&Body::StuckCleared, |hash, _, _| hash), None);
+    assert_eq!(rest_of(&Body::StuckCleared, &mut AsNamed), None);
 }
 
 #[test]

@@ -148,7 +148,7 @@ impl State {
         }
     }
 
-    fn set_task(&mut self, task: Task) -> Vec<Change> {
+    pub(super) fn set_task(&mut self, task: Task) -> Vec<Change> {
         let task = Arc::new(task);
         self.task = Some(Arc::clone(&task));
         vec![Change::Task(task)]
@@ -207,7 +207,7 @@ impl State {
     fn fix_failed(&mut self, failed: &FixFailed, at: &Stamped) -> Vec<Change> {
         let mut changes = self.change_task(at, |task| {
             if let Some(error) = failed.error {
-                task.failures.came_up(error);
+                task.failures.came_up(error, at.seq);
             }
             if failed.approach.is_some() {
                 task.failures.approach_failed();
