@@ -305,4 +305,86 @@ mod tests {
             );
         }
     }
+
+    fn failure(approach: Option<&str>, files: &[String]) -> NewFailure {
+        NewFailure {
+            said: NewVerification {
+                outcome: Outcome::Failed,
+                source: VerificationSource::TestsFailed,
+                run: "r".into(),
+                citations: Vec::new(),
+                binding: Binding::NoRepository,
+                error: Some("e".into()),
+                approach: approach.map(str::to_owned),
+                target: None,
+            },
+            files: files.to_vec(),
+            symbols: Vec::new(),
+        }
+    }
+
+    fn code(checked: Result<(), Error>) -> Option<ErrorCode> {
+        checked.err().map(|refused| refused.code)
+    }
+
+    #[test]
+    fn what_a_fix_touches_is_told_of_an_approach_that_failed() {
+        let file = ["src/a.rs".to_owned()];
+        assert_eq!(code(failure(None, &[]).check_form()), None);
+        assert_eq!(code(failure(Some("a"), &file).check_form()), None);
+        let invalid = Some(ErrorCode::InvalidArgument);
+        assert_eq!(code(failure(Some(" "), &[]).check_form()), invalid);
+        assert_eq!(code(failure(None, &file).check_form()), invalid);
+        assert_eq!(
+            code(failure(Some("a"), &[" ".into()]).check_form()),
+            invalid
+        );
+        let mut passed = failure(Some("a"), &[]);
+        passed.said.outcome = Outcome::Passed;
+        passed.said.source = VerificationSource::TestsPassed;
+        assert_eq!(code(passed.check_form()), invalid);
+    }
+
+    #[test]
+    fn an_approach_has_so_many_names_so_long_and_as_much_with_all_of_them() {
+        let name = |bytes: usize| "n".repeat(bytes);
+        let large = Some(ErrorCode::TooLarge);
+        for (text, files, expected) in [
+            (1, vec![name(APPROACH_NAME_BYTES_MAX)], None),
+            (1, vec![name(APPROACH_NAME_BYTES_MAX + 1)], large),
+            (1, vec![name(1); APPROACH_NAMES_MAX], None),
+            (1, vec![name(1); APPROACH_NAMES_MAX + 1], large),
+            (ERROR_TEXT_BYTES_MAX + 1, vec![], large),
+            (
+                ERROR_TEXT_BYTES_MAX,
+                vec![name(APPROACH_NAME_BYTES_MAX); APPROACH_NAMES_MAX],
+                None,
+            ),
+        ] {
+            let text = "t".repeat(text);
+            assert_eq!(code(failure(Some(&text), &files).check_form()), expected);
+            let approach = Approach {
+                text: text.clone(),
+                files: Vec::new(),
+                symbols: files.clone(),
+            };
+            assert_eq!(code(check_approach(&approach)), expected);
+            // Each is short, and all of them are not.
+            let both = Approach {
+                files: files.clone(),
+                ..approach
+            };
+            let bytes = text.len() + 2 * files.iter().map(String::len).sum::<usize>();
+            let is_over = bytes > APPROACH_BYTES_MAX;
+            let expected = expected.or(is_over.then_some(ErrorCode::TooLarge));
+            assert_eq!(code(check_approach(&both)), expected, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn all_that_a_failure_says_is_counted() {
+        let file = ["four".to_owned(), "seven77".to_owned()];
+        assert_eq!(failure(Some("abc"), &file).text_bytes(), 1 + 3 + 4 + 7);
+        assert_eq!(failure(None, &[]).text_bytes(), 1);
+    }
 }

@@ -421,3 +421,6 @@ pub(super) fn version(entry: EntryId, number: u64, text: &Text, at: &Stamped) ->
         created_at: at.time,
     }
 }
+
+#[cfg(test)]
+mod tests;
