@@ -1,5 +1,6 @@
 //! The audit of a scope's commands: each was applied once, and its answer agrees with its events.
 
+use sillok_core::circular::ErrorJudged;
 use sillok_core::command::{AnswerBody, CommandRecord};
 use sillok_core::id::EntryId;
 use sillok_core::invariants::Invariant;
@@ -114,11 +115,7 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
             run.first == *first && first.get() + u64::from(*count) == run.last.get() + 1
         }),
         AnswerBody::Verification { id, .. } => is_recorded(*id),
-        AnswerBody::Failed { id, judged, .. } => {
-            // The last event of the command tells what failed, where that is told.
-            let told = run.map(|run| fold.told.judged.get(&run.last).copied());
-            is_recorded(*id) && told == Some(*judged)
-        }
+        AnswerBody::Failed { id, judged, .. } => is_recorded(*id) && is_judged(fold, run, *judged),
         AnswerBody::Entry { id, version, .. } => {
             has(id)
                 && fold
@@ -173,4 +170,9 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
     } else {
         Err("the answer names what the events did not lead to".to_owned())
     }
+}
+
+/// Whether a failure was judged as its answer says: the last event of the command tells what failed, where that is told.
+fn is_judged(fold: &Fold, run: Option<&CommandRun>, judged: Option<ErrorJudged>) -> bool {
+    run.is_some_and(|run| fold.told.judged.get(&run.last).copied() == judged)
 }

@@ -51,7 +51,8 @@ impl ErrorHash {
     /// What stands in place of it in the record of a command once what was recorded was erased.
     pub const ERASED: Self = Self::from_bytes([0; 32]);
 
-    /// What stands in place of the fingerprint of an error that was erased: it names a verification, and says nothing of the error.
+    /// What stands in place of the fingerprint of an error that was erased: it names a verification, and says nothing of
+    /// the error.
     #[must_use]
     pub fn erased(verification: VerificationId) -> Self {
         let named = blake3::derive_key("sillok 2026 erased error", verification.as_bytes());

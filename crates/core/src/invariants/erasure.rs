@@ -60,7 +60,8 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
 }
 
 /// Invariant 1, what one command erases: entries and decisions whole, each with all of its versions, anchors with why they
-/// were dropped, and what failed of a fix with its verification. `bodies` are those of the command, and applied to `state` by now.
+/// were dropped, and what failed of a fix with its verification. `bodies` are those of the command, and applied to `state`
+/// by now.
 ///
 /// # Errors
 /// What does not hold.

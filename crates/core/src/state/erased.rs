@@ -56,8 +56,8 @@ impl State {
         changes
     }
 
-    /// What failed of a fix, as the event at a position told, of which this is left. Its error counts on under the name that stands
-    /// in place of it.
+    /// What failed of a fix, as the event at a position told, of which this is left. Its error counts on under the name
+    /// that stands in place of it.
     fn fix_erased(&mut self, rest: &FixFailed, seq: Seq) -> Vec<Change> {
         let mut changes = Vec::new();
         let known = self

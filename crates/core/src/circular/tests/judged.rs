@@ -92,8 +92,8 @@ fn drawn_failures() -> impl Strategy<Value = Vec<FailedApproach>> {
     proptest::collection::vec(one, 0..12)
 }
 
-/// What was tried and is like what is proposed, by whether it counts against the task and by the task in which it was: told in full,
-/// one question at a time.
+/// What was tried and is like what is proposed, by whether it counts against the task and by the task in which it was:
+/// told in full, one question at a time.
 fn told<'a>(
     proposed: &Approach,
     failed: &'a [FailedApproach],
