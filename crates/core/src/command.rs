@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::anchor::NewAnchor;
 use crate::decision::{Rank, Reach, RelationName};
-use crate::erasure::{Erase, EraseMemory};
+use crate::erasure::{Erase, EraseMemory, EraseVerifications};
 use crate::evidence::NewEvidence;
 use crate::id::{AnchorId, Attempt, CommandId, DecisionId, EntryId, ReviewId, VerificationId};
 use crate::permission::{Access, Control};
@@ -219,6 +219,8 @@ pub enum Command {
     },
     /// Record a failed verification of the task, with what the fix was that failed.
     RecordFailure(Box<NewFailure>),
+    /// Destroy what verifications of the task say of errors and approaches, for good.
+    EraseVerifications(Box<EraseVerifications>),
 }
 
 /// An answer to a question.
@@ -275,7 +277,9 @@ impl Command {
                 Access::Decide
             }
             Self::Retire { .. } | Self::Offer(_) => Access::Control(Control::Maintain),
-            Self::Erase(_) | Self::EraseMemory(_) => Access::Control(Control::Erase),
+            Self::Erase(_) | Self::EraseMemory(_) | Self::EraseVerifications(_) => {
+                Access::Control(Control::Erase)
+            }
             Self::SaveDecision(save) => Access::Save(save.text.rank),
             // The least that it can need: deciding looks at the ranks that are at stake.
             Self::DeactivateDecision { .. } | Self::RestoreDecision { .. } => {
@@ -335,6 +339,7 @@ impl Command {
             Self::AddAnchors { .. } => "add_anchors",
             Self::DropAnchor { .. } => "drop_anchor",
             Self::EraseMemory(_) => "erase_memory",
+            Self::EraseVerifications(_) => "erase_verifications",
             Self::DeclareRelation { .. } => "declare_relation",
         }
     }

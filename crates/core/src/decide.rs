@@ -178,6 +178,7 @@ pub fn decide(
         } => promotion::drop(&context, *verification, reason),
         Command::Erase(order) => erase::erase(&context, order),
         Command::EraseMemory(order) => erase::memory::erase(&context, order),
+        Command::EraseVerifications(order) => erase::verification::erase(&context, order),
         Command::RestoreEntry { entry, reason } => restore::restore(&context, *entry, reason),
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }

@@ -43,6 +43,8 @@ pub const APPROACH_NAME_BYTES_MAX: usize = 512;
 /// Bytes of an approach with its names up to which its wording is kept when it fails: that of a longer one is made anew whenever
 /// it is compared, since there may be seven times as much of it.
 pub const WORDED_BYTES_MAX: usize = 4 << 10;
+/// Bytes of an approach with all its names: with what frames them, they fit one value of the store.
+pub const APPROACH_BYTES_MAX: usize = 88 << 10;
 /// Approaches that failed, of a task and of the others of its project, that one is compared with.
 pub const FIX_FAILURES_MAX: usize = 4_096;
 /// Bytes that are kept of why an approach failed.
@@ -69,7 +71,7 @@ pub const PROMOTION_RECORDS_MAX: usize = 100_000;
 pub const PROMOTION_BYTES_MAX: usize = 32 << 20;
 /// Tags, links and validations that one entry's head keeps.
 pub const LINKS_MAX: usize = 256;
-/// Records, entries and offers, or decisions, evidence and anchors, that one command erases.
+/// Records, entries and offers, or decisions, evidence and anchors, or verifications, that one command erases.
 pub const ERASED_MAX: usize = 256;
 /// Versions of one decision, of which the last one withdraws it. All of them are erased in one transaction of the store, which
 /// takes 10,000,000 bytes: a version counts less than 3,600 of them where whoever saved it has the longest name, with the record

@@ -13,7 +13,8 @@ use crate::entry::Binding;
 use crate::error::{Error, ErrorCode};
 use crate::id::{Seq, VerificationId};
 use crate::limits::{
-    APPROACH_NAME_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX, SHORT_TEXT_BYTES_MAX,
+    APPROACH_BYTES_MAX, APPROACH_NAME_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX,
+    SHORT_TEXT_BYTES_MAX,
 };
 use crate::principal::Actor;
 use crate::scope::Scope;
@@ -196,7 +197,18 @@ impl NewFailure {
             }
         }
         check_names("files of an approach", &self.files)?;
-        check_names("symbols of an approach", &self.symbols)
+        check_names("symbols of an approach", &self.symbols)?;
+        let approach = self.said.approach.as_deref().unwrap_or_default();
+        check_bytes(approach, &self.files, &self.symbols)
+    }
+
+    /// Bytes of its error, its approach and its names.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        let texts = [&self.said.error, &self.said.approach];
+        let names = self.files.iter().chain(&self.symbols);
+        let all = texts.into_iter().flatten().chain(names);
+        all.map(String::len).sum()
     }
 }
 
@@ -211,7 +223,17 @@ pub fn check_approach(approach: &Approach) -> Result<(), Error> {
         return Err(Error::too_large("approach bytes", limit, given));
     }
     check_names("files of an approach", &approach.files)?;
-    check_names("symbols of an approach", &approach.symbols)
+    check_names("symbols of an approach", &approach.symbols)?;
+    check_bytes(&approach.text, &approach.files, &approach.symbols)
+}
+
+/// Checks that an approach says something.
+fn check_stated(text: &str) -> Result<(), Error> {
+    if text.trim().is_empty() {
+        let why = "an approach is not empty";
+        return Err(Error::new(ErrorCode::InvalidArgument, why));
+    }
+    Ok(())
 }
 
 /// Checks that an approach says something.
@@ -238,6 +260,21 @@ fn check_names(what: &'static str, names: &[String]) -> Result<(), Error> {
             let (limit, given) = (APPROACH_NAME_BYTES_MAX as u64, name.len() as u64);
             return Err(Error::too_large(what, limit, given));
         }
+    }
+    Ok(())
+}
+
+/// Checks how much an approach says with all its names.
+fn check_bytes(approach: &str, files: &[String], symbols: &[String]) -> Result<(), Error> {
+    let names = files.iter().chain(symbols).map(String::len);
+    let bytes = approach.len() + names.sum::<usize>();
+    if bytes > APPROACH_BYTES_MAX {
+        let (limit, given) = (APPROACH_BYTES_MAX as u64, bytes as u64);
+        return Err(Error::too_large(
+            "bytes of an approach with its names",
+            limit,
+            given,
+        ));
     }
     Ok(())
 }
@@ -276,5 +313,87 @@ mod tests {
                 source
             );
         }
+    }
+
+    fn failure(approach: Option<&str>, files: &[String]) -> NewFailure {
+        NewFailure {
+            said: NewVerification {
+                outcome: Outcome::Failed,
+                source: VerificationSource::TestsFailed,
+                run: "r".into(),
+                citations: Vec::new(),
+                binding: Binding::NoRepository,
+                error: Some("e".into()),
+                approach: approach.map(str::to_owned),
+                target: None,
+            },
+            files: files.to_vec(),
+            symbols: Vec::new(),
+        }
+    }
+
+    fn code(checked: Result<(), Error>) -> Option<ErrorCode> {
+        checked.err().map(|refused| refused.code)
+    }
+
+    #[test]
+    fn what_a_fix_touches_is_told_of_an_approach_that_failed() {
+        let file = ["src/a.rs".to_owned()];
+        assert_eq!(code(failure(None, &[]).check_form()), None);
+        assert_eq!(code(failure(Some("a"), &file).check_form()), None);
+        let invalid = Some(ErrorCode::InvalidArgument);
+        assert_eq!(code(failure(Some(" "), &[]).check_form()), invalid);
+        assert_eq!(code(failure(None, &file).check_form()), invalid);
+        assert_eq!(
+            code(failure(Some("a"), &[" ".into()]).check_form()),
+            invalid
+        );
+        let mut passed = failure(Some("a"), &[]);
+        passed.said.outcome = Outcome::Passed;
+        passed.said.source = VerificationSource::TestsPassed;
+        assert_eq!(code(passed.check_form()), invalid);
+    }
+
+    #[test]
+    fn an_approach_has_so_many_names_so_long_and_as_much_with_all_of_them() {
+        let name = |bytes: usize| "n".repeat(bytes);
+        let large = Some(ErrorCode::TooLarge);
+        for (text, files, expected) in [
+            (1, vec![name(APPROACH_NAME_BYTES_MAX)], None),
+            (1, vec![name(APPROACH_NAME_BYTES_MAX + 1)], large),
+            (1, vec![name(1); APPROACH_NAMES_MAX], None),
+            (1, vec![name(1); APPROACH_NAMES_MAX + 1], large),
+            (ERROR_TEXT_BYTES_MAX + 1, vec![], large),
+            (
+                ERROR_TEXT_BYTES_MAX,
+                vec![name(APPROACH_NAME_BYTES_MAX); APPROACH_NAMES_MAX],
+                None,
+            ),
+        ] {
+            let text = "t".repeat(text);
+            assert_eq!(code(failure(Some(&text), &files).check_form()), expected);
+            let approach = Approach {
+                text: text.clone(),
+                files: Vec::new(),
+                symbols: files.clone(),
+            };
+            assert_eq!(code(check_approach(&approach)), expected);
+            // Each is short, and all of them are not.
+            let both = Approach {
+                files: files.clone(),
+                ..approach
+            };
+            let bytes = text.len() + 2 * files.iter().map(String::len).sum::<usize>();
+            let is_over = bytes > APPROACH_BYTES_MAX;
+            let expected = expected.or(is_over.then_some(ErrorCode::TooLarge));
+            assert_eq!(code(check_approach(&both)), expected, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn all_that_a_failure_says_is_counted() {
+        let file = ["four".to_owned(), "seven77".to_owned()];
+        assert_eq!(failure(Some("abc"), &file).text_bytes(), 1 + 3 + 4 + 7);
+        assert_eq!(failure(None, &[]).text_bytes(), 1);
     }
 }

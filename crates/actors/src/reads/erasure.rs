@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use sillok_core::Error;
 use sillok_core::decision::{NamedEdge, Node};
 use sillok_core::entry::Head;
-use sillok_core::erasure::{Erase, EraseMemory};
+use sillok_core::erasure::{Erase, EraseMemory, EraseVerifications};
 use sillok_core::id::{EntryId, RecordId, ReviewId, VerificationId};
 use sillok_core::permission::authorize_read;
 use sillok_core::principal::Principal;
@@ -27,7 +27,8 @@ use crate::rows;
 /// What may still say what was erased.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remains {
-    /// Entries that promotions made of the records, and that cite one of them, or none at all.
+    /// Entries that promotions made of the records, and that cite one of them, or none at all; and those that the
+    /// promotions of the verifications made.
     pub resting: Vec<EntryId>,
     /// Offers of the entries to their organisation.
     pub offers: Vec<ReviewId>,
@@ -81,6 +82,56 @@ impl<S: Store> Reader<S> {
         };
         found.await.map_err(|error| refusal(&error))
     }
+}
+
+impl<S: Store> Reader<S> {
+    /// What is left elsewhere of what verifications of a task said, as far as `principal` may look.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn remains_of_verifications(
+        &self,
+        principal: &Principal,
+        task: &Scope,
+        order: &EraseVerifications,
+    ) -> Result<Remains, Error> {
+        let found = async {
+            let mut txn = LongReads::of(&self.store).begin().await?;
+            let mut resting = BTreeSet::new();
+            for id in &order.verifications {
+                resting.extend(of_verification(&mut txn, principal, task, *id).await?);
+            }
+            Ok::<_, StoreError>(Remains {
+                resting: resting.into_iter().collect(),
+                ..Remains::default()
+            })
+        };
+        found.await.map_err(|error| refusal(&error))
+    }
+}
+
+/// The entries that the promotion of a verification made and that say something still.
+async fn of_verification(
+    txn: &mut impl Txn,
+    principal: &Principal,
+    task: &Scope,
+    id: VerificationId,
+) -> Result<Vec<EntryId>, StoreError> {
+    let here = ScopeKey::of(task);
+    let mut found = Vec::new();
+    let key = keys::verification::key(&here, id);
+    let Some(one) = rows::read(txn, &key, keys::verification::decode).await? else {
+        return Ok(found);
+    };
+    if authorize_read(principal, &one.target).is_err() {
+        return Ok(found);
+    }
+    for entry in published(txn, &here, id).await? {
+        let key = keys::head::key(&ScopeKey::of(&one.target), entry);
+        let head: Option<Head> = rows::read(txn, &key, keys::head::decode).await?;
+        found.extend(head.filter(|head| !head.is_erased()).map(|_| entry));
+    }
+    Ok(found)
 }
 
 async fn resting(

@@ -22,6 +22,7 @@ pub async fn erase(session: &Session, erase: Erase) -> Result<(), Failure> {
         evidence: ids(&erase.evidence),
         anchors: ids(&erase.anchor),
         kinds: ids(&erase.kind),
+        verifications: ids(&erase.verification),
         reason: erase.reason,
     };
     let done = session.client.erase(&body).await?;

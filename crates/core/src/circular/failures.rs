@@ -16,11 +16,21 @@ pub const ERRORS_KEPT_MAX: usize = 64;
 /// Turns that tell whether two errors alternate.
 const TURNS_KEPT: usize = 3;
 
+/// An error that came up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    error: ErrorHash,
+    /// How often it did.
+    count: u32,
+    /// The last event that says so.
+    last: Seq,
+}
+
 /// The failures of a task since its last passed verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
-    /// Errors, each with how often it came up; the one that came up last stands last.
-    errors: Vec<(ErrorHash, u32)>,
+    /// Errors; the one that came up last stands last.
+    errors: Vec<Known>,
     /// The last errors, without those that are the same as the one before.
     turns: Vec<ErrorHash>,
     /// How many approaches failed.
@@ -33,8 +43,8 @@ impl Failures {
     /// Judges an error that comes up now.
     #[must_use]
     pub fn judge(&self, error: ErrorHash) -> ErrorJudged {
-        let known = self.errors.iter().find(|(one, _)| *one == error);
-        let seen = known.map_or(0, |(_, count)| *count);
+        let known = self.errors.iter().find(|known| known.error == error);
+        let seen = known.map_or(0, |known| known.count);
         let count = seen.saturating_add(1);
         let takes_turns = matches!(*self.turns, [a, b, c] if a == c && b == error);
         let (verdict, reason) = if count >= ERROR_TIMES_MAX {
@@ -56,14 +66,15 @@ impl Failures {
         }
     }
 
-    /// Remembers that an error came up.
-    pub fn came_up(&mut self, error: ErrorHash) {
-        let known = self.errors.iter().position(|(one, _)| *one == error);
-        let (_, seen) = known.map_or((error, 0), |at| self.errors.remove(at));
+    /// Remembers that an error came up, by an event at this position.
+    pub fn came_up(&mut self, error: ErrorHash, last: Seq) {
+        let known = self.errors.iter().position(|known| known.error == error);
+        let seen = known.map_or(0, |at| self.errors.remove(at).count);
         if self.errors.len() == ERRORS_KEPT_MAX {
             self.errors.remove(0);
         }
-        self.errors.push((error, seen.saturating_add(1)));
+        let count = seen.saturating_add(1);
+        self.errors.push(Known { error, count, last });
         if self.turns.last() != Some(&error) {
             if self.turns.len() == TURNS_KEPT {
                 self.turns.remove(0);
@@ -75,6 +86,17 @@ impl Failures {
     /// Remembers that an approach failed.
     pub const fn approach_failed(&mut self) {
         self.approaches = self.approaches.saturating_add(1);
+    }
+
+    /// Knows the error by another name from now on that came up last by the event at this position: what the event said was
+    /// erased. It counts as it did.
+    pub fn renamed(&mut self, at: Seq, name: ErrorHash) {
+        let Some(known) = self.errors.iter_mut().find(|known| known.last == at) else {
+            return;
+        };
+        let before = core::mem::replace(&mut known.error, name);
+        let turns = self.turns.iter_mut().filter(|turn| **turn == before);
+        turns.for_each(|turn| *turn = name);
     }
 
     /// Forgets all of them: a verification passed that speaks for all up to here. Where nothing failed, nothing changes.

@@ -7,6 +7,9 @@ use crate::id::{Seq, VerificationId};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
+mod judged;
+mod shapes;
+
 fn same(a: &str, b: &str) {
     assert_eq!(core_error(a), core_error(b));
     assert_eq!(ErrorHash::of(a), ErrorHash::of(b));
@@ -24,10 +27,10 @@ fn error(number: u8) -> ErrorHash {
 /// What follows from each of these errors, which come up one after the other.
 fn judgements(errors: impl IntoIterator<Item = ErrorHash>) -> Vec<ErrorJudged> {
     let mut failures = Failures::default();
-    let errors = errors.into_iter();
-    let judged = errors.map(|error| {
+    let errors = errors.into_iter().zip(1..);
+    let judged = errors.map(|(error, seq)| {
         let judged = failures.judge(error);
-        failures.came_up(error);
+        failures.came_up(error, Seq::new(seq));
         judged
     });
     judged.collect()
@@ -78,17 +81,18 @@ fn an_error_that_comes_back_is_warned_of_and_one_that_takes_turns_or_comes_a_thi
 #[test]
 fn a_pass_clears_what_came_up_and_of_very_many_errors_the_earliest_are_forgotten() {
     let mut failures = Failures::default();
-    for _ in 0..3 {
-        failures.came_up(error(1));
+    for seq in 1..=3 {
+        failures.came_up(error(1), Seq::new(seq));
     }
     assert_eq!(failures.judge(error(1)).verdict, Verdict::Block);
     failures.clear(Seq::new(7));
     assert_eq!(failures.judge(error(1)).reason, ErrorReason::New);
     assert_eq!(failures.cleared_through, Seq::new(7));
 
-    failures.came_up(error(0));
-    for number in 1..=ERRORS_KEPT_MAX {
-        failures.came_up(error(u8::try_from(number).unwrap()));
+    failures.came_up(error(0), Seq::new(8));
+    for (number, seq) in (1..=ERRORS_KEPT_MAX).zip(9..) {
+        let error = error(u8::try_from(number).unwrap());
+        failures.came_up(error, Seq::new(seq));
     }
     assert_eq!(failures.judge(error(0)).reason, ErrorReason::New);
     assert_eq!(failures.judge(error(1)).reason, ErrorReason::CameBack);

@@ -1,5 +1,5 @@
 //! Deciding what is erased, and what is left in its place: content of records, entries and offers here; of decisions, evidence,
-//! anchors and kinds of relations in a part of its own.
+//! anchors and kinds of relations in a part of its own, and of verifications in another one.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ use crate::secret::mask;
 use crate::state::Stamped;
 
 pub(super) mod memory;
+pub(super) mod verification;
 
 /// Entries that a refusal names.
 const NAMED_MAX: usize = 8;
@@ -35,8 +36,8 @@ impl Erasing {
     /// Adds an event; one whose content is gone already counts as known.
     fn add(&mut self, event: &KnownEvent) {
         let names = &mut self.names;
-        let name = |hash, entry, version| names.of(hash, entry, version);
-        let Some(rest) = event.body.as_ref().and_then(|body| rest_of(body, name)) else {
+        let rest = event.body.as_ref().and_then(|body| rest_of(body, names));
+        let Some(rest) = rest else {
             self.known += 1;
             return;
         };

@@ -6,15 +6,18 @@ use crate::command::{AnswerBody, VerificationRef};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Body, FixFailed};
 use crate::id::VerificationId;
-use crate::limits::ERROR_TEXT_BYTES_MAX;
+use crate::limits::{APPROACH_NAME_BYTES_MAX, ERROR_TEXT_BYTES_MAX, FAILURE_REASON_BYTES_MAX};
+use crate::membership::WireVersion;
 use crate::permission::{authorize_read, entry_rule};
 use crate::principal::{Principal, PrincipalKind};
 use crate::promotion::PublishReport;
 use crate::provenance::check_citations;
 use crate::scope::{Level, Scope};
-use crate::secret::mask;
+use crate::secret::{mask, whole_before};
 use crate::task::{Closing, Task, TaskAction, TaskStatus};
-use crate::verification::{NewFailure, NewVerification, Verification, VerificationSource};
+use crate::verification::{
+    NewFailure, NewVerification, Verification, VerificationSource, check_approach,
+};
 
 pub(super) fn open(
     context: &Context<'_>,
@@ -108,17 +111,20 @@ pub(super) fn record_verification(
     ))
 }
 
-/// Records a verification that failed, and judges the error by what failed in the task before.
+/// Records a verification that failed, and judges the error by what failed in the task before. As long as a node reads nothing
+/// of that, the verification alone is recorded.
 pub(super) fn record_failure(
     context: &Context<'_>,
     failure: &NewFailure,
 ) -> Result<Decision, Error> {
     failure.check_form()?;
+    if context.facts.spoken < WireVersion::WITH_FAILURES {
+        return record_verification(context, &failure.said);
+    }
     let verification = verification(context, &failure.said)?;
-    let said = &verification.said;
-    let error = said.error.as_deref().map(ErrorHash::of);
+    let failed = fix_failed(&verification, failure)?;
     let failures = context.state.task().map(|task| &task.failures);
-    let judged = error.zip(failures);
+    let judged = failed.error.zip(failures);
     let result = AnswerBody::Failed {
         id: verification.id,
         from: verification.from,
@@ -126,27 +132,49 @@ pub(super) fn record_failure(
         target: verification.target.clone(),
         judged: judged.map(|(error, failures)| failures.judge(error)),
     };
-    let masked = |names: &[String]| -> Vec<String> {
-        let names = names.iter();
-        names.map(|name| mask(name).text.into_owned()).collect()
-    };
-    let approach = said.approach.clone().map(|text| Approach {
-        text,
-        files: masked(&failure.files),
-        symbols: masked(&failure.symbols),
-    });
-    let failed = FixFailed {
-        verification: verification.id,
-        error,
-        reason: said.error.as_deref().map(reason_of).unwrap_or_default(),
-        wording: approach.as_ref().map(Wording::kept).unwrap_or_default(),
-        approach,
-    };
     let tells = failed.error.is_some() || failed.approach.is_some();
     let recorded = Body::VerificationRecorded(Box::new(verification));
     let failed = tells.then(|| Body::FixFailed(Box::new(failed)));
     let bodies = [recorded].into_iter().chain(failed).collect();
     Ok(Decision::of(bodies, result))
+}
+
+/// What failed of the fix that a verification is about. An error that is blank says nothing.
+fn fix_failed(verification: &Verification, failure: &NewFailure) -> Result<FixFailed, Error> {
+    let said = &verification.said;
+    let error = said.error.as_deref();
+    let error = error.filter(|error| !error.trim().is_empty());
+    let names = |names: &[String]| -> Vec<String> {
+        let names = names.iter();
+        names
+            .map(|name| masked(name, APPROACH_NAME_BYTES_MAX))
+            .collect()
+    };
+    let approach = said.approach.clone().map(|text| Approach {
+        text,
+        files: names(&failure.files),
+        symbols: names(&failure.symbols),
+    });
+    // In place of short secrets more may stand than there is room for.
+    approach.as_ref().map_or(Ok(()), check_approach)?;
+    let reason = error.map(reason_of).unwrap_or_default();
+    Ok(FixFailed {
+        verification: verification.id,
+        error: error.map(ErrorHash::of),
+        wording: approach.as_ref().map(Wording::kept).unwrap_or_default(),
+        approach,
+        // Without what colours a line, a secret may stand there that was none before.
+        reason: masked(&reason, FAILURE_REASON_BYTES_MAX),
+    })
+}
+
+/// A text with its secrets masked, as far as there is room for it: in place of a short secret more may stand.
+fn masked(text: &str, bytes_max: usize) -> String {
+    let mut text = mask(text).text.into_owned();
+    if text.len() > bytes_max {
+        text.truncate(whole_before(&text, bytes_max));
+    }
+    text
 }
 
 /// A verification as it is to be stored.
@@ -162,15 +190,15 @@ fn verification(context: &Context<'_>, said: &NewVerification) -> Result<Verific
         &principal.actor.to_string(),
         context.submission.id,
     );
-    let masked = |text: &Option<String>| {
+    let text = |text: &Option<String>| {
         let text = text.as_deref();
-        text.map(|text| mask(text).text.into_owned())
+        text.map(|text| masked(text, ERROR_TEXT_BYTES_MAX))
     };
     Ok(Verification {
         id,
         said: NewVerification {
-            error: masked(&said.error),
-            approach: masked(&said.approach),
+            error: text(&said.error),
+            approach: text(&said.approach),
             ..said.clone()
         },
         recorder: principal.actor.clone(),

@@ -1,15 +1,18 @@
 //! What is left of content, by example.
 
 use super::*;
+use crate::circular::Approach;
 use crate::config::TrustConfig;
 use crate::decision::{Act, Domain, NewDecision, Node, Rank, Reach, Relation, RelationKind};
 use crate::entry::{Binding, Claim, Episode, Kind, Status, Table};
-use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved};
+use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved, FixFailed};
 use crate::id::{AnchorId, CommandId, DecisionId, EvidenceId};
+use crate::principal::Actor;
 use crate::scope::Scope;
 use crate::staging::{LogLevel, RecordKind};
 use crate::time::Timestamp;
 use crate::trust::Trust;
+use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 const SECRET: &str = "a word that nobody may read again";
 /// What stands where only a plain name may.
@@ -162,7 +165,7 @@ fn memory() -> [Body; 6] {
 #[test]
 fn of_a_decision_its_rank_its_act_and_its_number_are_left_and_of_the_rest_that_there_was_some() {
     let [changed, withdrawn, saved, added, dropped, _] = memory();
-    let id = |body: &Body| rest_of(body, |hash, _, _| hash).unwrap();
+    let id = |body: &Body| rest_of(body, &mut AsNamed).unwrap();
     let (Body::DecisionSaved(said), Body::DecisionSaved(rest)) = (&changed, id(&changed)) else {
         panic!("it stays of its kind")
     };
@@ -198,7 +201,7 @@ fn of_a_kind_of_relation_its_name_and_its_reach_are_left() {
         reach: Reach::Backward,
         meaning: String::new(),
     };
-    assert_eq!(rest_of(&declared, |hash, _, _| hash), Some(rest));
+    assert_eq!(rest_of(&declared, &mut AsNamed), Some(rest));
 }
 
 #[test]
@@ -224,6 +227,107 @@ fn an_order_names_something_and_not_too_much() {
     assert_eq!(code(order(ERASED_MAX - 3, 1, 1, 1)), None);
     let much = order(ERASED_MAX - 2, 1, 1, 1);
     assert_eq!(code(much), Some(ErrorCode::TooLarge));
+}
+
+/// What a verification that failed is told by, with all that can be said in it.
+fn verified() -> [Body; 2] {
+    let id = VerificationId::from_bytes([8; 16]);
+    let said = NewVerification {
+        outcome: Outcome::Failed,
+        source: VerificationSource::TestsFailed,
+        run: "run 7".into(),
+        citations: Vec::new(),
+        binding: Binding::NoRepository,
+        error: Some(SECRET.into()),
+        approach: Some(SECRET.into()),
+        target: None,
+    };
+    let recorded = Verification {
+        id,
+        said,
+        recorder: Actor::system(),
+        time: Timestamp::EPOCH,
+        from: Seq::new(1),
+        through: Seq::new(3),
+        target: Scope::parse("org/a/project/b").unwrap(),
+    };
+    let failed = FixFailed {
+        verification: id,
+        error: Some(ErrorHash::of(SECRET)),
+        approach: Some(Approach {
+            text: SECRET.into(),
+            files: vec![format!("src/{WORD}.rs")],
+            symbols: vec![WORD.into()],
+        }),
+        reason: SECRET.into(),
+    };
+    [
+        Body::VerificationRecorded(Box::new(recorded)),
+        Body::FixFailed(Box::new(failed)),
+    ]
+}
+
+#[test]
+fn of_a_verification_what_it_rests_on_and_how_it_ended_are_left_and_of_a_fix_that_it_failed() {
+    let id = |body: &Body| rest_of(body, &mut AsNamed).unwrap();
+    let [recorded, failed] = verified();
+    let (Body::VerificationRecorded(said), Body::VerificationRecorded(rest)) =
+        (&recorded, id(&recorded))
+    else {
+        panic!("it stays of its kind")
+    };
+    let bare = Some(String::new());
+    assert_eq!((&rest.said.error, &rest.said.approach), (&bare, &bare));
+    let mut again = rest;
+    again.said.error = said.said.error.clone();
+    again.said.approach = said.said.approach.clone();
+    assert_eq!(&again, said, "all else is as it was");
+    let Body::FixFailed(rest) = id(&failed) else {
+        panic!("it stays of its kind")
+    };
+    assert_eq!(rest.approach, Some(Approach::default()));
+    assert!(rest.error.is_some() && rest.reason.is_empty());
+    // What was not said is not said to have been.
+    let Body::FixFailed(mut silent) = failed else {
+        panic!("it is of a fix")
+    };
+    (silent.error, silent.approach) = (None, None);
+    let Body::FixFailed(rest) = id(&Body::FixFailed(silent)) else {
+        panic!("it stays of its kind")
+    };
+    assert_eq!((rest.error, rest.approach), (None, None));
+}
+
+#[test]
+fn one_error_has_one_name_in_an_order_and_the_name_says_nothing_of_it() {
+    let mut names = Names::default();
+    let error = |text: &str| ErrorHash::of(text);
+    let id = |number: u8| VerificationId::from_bytes([number; 16]);
+    let first = names.error(error("a"), id(1));
+    assert_eq!(names.error(error("a"), id(2)), first);
+    let other = names.error(error("b"), id(2));
+    assert_ne!(other, first);
+    assert_eq!(
+        (first, other),
+        (ErrorHash::erased(id(1)), ErrorHash::erased(id(2)))
+    );
+    let anew = Names::default().error(error("c"), id(1));
+    assert_eq!(anew, first, "it follows from the verification alone");
+    assert_ne!(first, ErrorHash::ERASED);
+}
+
+#[test]
+fn an_order_names_verifications_and_not_too_many() {
+    let code = |count: usize| {
+        let order = EraseVerifications {
+            verifications: vec![VerificationId::from_bytes([1; 16]); count],
+            reason: "r".into(),
+        };
+        order.check().err().map(|refused| refused.code)
+    };
+    assert_eq!(code(0), Some(ErrorCode::InvalidArgument));
+    assert_eq!((code(1), code(ERASED_MAX)), (None, None));
+    assert_eq!(code(ERASED_MAX + 1), Some(ErrorCode::TooLarge));
 }
 
 fn questions() -> [Body; 2] {
@@ -258,18 +362,16 @@ fn questions() -> [Body; 2] {
 #[test]
 fn nothing_of_a_text_is_left_in_any_body_and_its_kind_stays() {
     let hash = hex::encode(ContentHash::of(SECRET).as_bytes());
-    for body in bodies().into_iter().chain(memory()) {
+    let error = ErrorHash::of(SECRET).to_string();
+    for body in bodies().into_iter().chain(memory()).chain(verified()) {
         assert!(format!("{body:?}").contains(SECRET), "{body:?}");
-        let rest = rest_of(&body, |_, entry, version| {
-            ContentHash::erased(entry, version)
-        })
-        .unwrap();
+        let rest = rest_of(&body, &mut Names::default()).unwrap();
         let left = format!("{rest:?}");
         assert!(!left.contains(SECRET) && !left.contains(&hash), "{left}");
-        assert!(!left.contains(WORD), "{left}");
+        assert!(!left.contains(WORD) && !left.contains(&error), "{left}");
         assert_eq!(rest.kind(), body.kind());
         assert_eq!(
-            rest_of(&rest, |named, _, _| named),
+            rest_of(&rest, &mut AsNamed),
             Some(rest),
             "what is left is left"
         );
@@ -286,9 +388,9 @@ fn what_nobody_wrote_a_text_into_is_not_erased() {
         id: ReviewId::from_bytes([1; 16]),
         question: Box::new(wrong),
     };
-    assert_eq!(rest_of(&asked, |hash, _, _| hash), None);
+    assert_eq!(rest_of(&asked, &mut AsNamed), None);
     assert!(!holds_text_of(&asked, &[entry(1)]));
-    assert_eq!(rest_of(&Body::StuckCleared, |hash, _, _| hash), None);
+    assert_eq!(rest_of(&Body::StuckCleared, &mut AsNamed), None);
 }
 
 #[test]

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{Invariant, Violation, broken, ensure, known};
 use crate::chain::Header;
-use crate::erasure::{ContentErased, Erased, rest_of};
+use crate::erasure::{AsNamed, ContentErased, Erased, rest_of};
 use crate::event::Body;
 use crate::id::{EntryId, Seq};
 use crate::state::State;
 
 mod memory;
+mod verification;
 
 /// What is left of an event whose content is missing: what the order says that erased it.
 pub(super) fn rest(header: &Header, ordered: Option<&Erased>) -> Result<Body, Violation> {
@@ -35,7 +36,7 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
         let seq = event.at.seq;
         let follows = seq > last && seq <= state.row().tip.seq;
         chained(follows, format!("event {seq} is erased out of its place"))?;
-        let rest = rest_of(&event.rest, |named, _, _| named);
+        let rest = rest_of(&event.rest, &mut AsNamed);
         let is_bare = rest.as_ref() == Some(&event.rest);
         chained(is_bare, format!("something of event {seq} is left"))?;
         match &event.rest {
@@ -45,7 +46,10 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
                 let what = format!("question {id} was never raised");
                 chained(state.review(*id).is_some(), what)?;
             }
-            rest => memory::rest_applies(state, rest, seq)?,
+            rest => {
+                memory::rest_applies(state, rest, seq)?;
+                verification::rest_applies(state, rest, seq)?;
+            }
         }
         last = seq;
     }
@@ -55,9 +59,9 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
     Ok(())
 }
 
-/// Invariant 1, what one command erases: entries and decisions whole, each with all of its versions, and anchors with why they
-/// were dropped. `bodies` are those of the command,
-/// and applied to `state` by now.
+/// Invariant 1, what one command erases: entries and decisions whole, each with all of its versions, anchors with why they
+/// were dropped, and what failed of a fix with its verification. `bodies` are those of the command, and applied to `state`
+/// by now.
 ///
 /// # Errors
 /// What does not hold.
@@ -88,6 +92,7 @@ pub fn erasure_is_whole(state: &State, bodies: &[Body]) -> Result<(), Violation>
         })?;
     }
     memory::is_whole(state, bodies)?;
+    verification::is_whole(bodies)?;
     let left = versions.into_keys().next();
     ensure(left.is_none(), Invariant::Chained, || {
         let id = left.map(|id| id.to_string()).unwrap_or_default();

@@ -148,7 +148,7 @@ impl State {
         }
     }
 
-    fn set_task(&mut self, task: Task) -> Vec<Change> {
+    pub(super) fn set_task(&mut self, task: Task) -> Vec<Change> {
         let task = Arc::new(task);
         self.task = Some(Arc::clone(&task));
         vec![Change::Task(task)]
@@ -216,7 +216,7 @@ impl State {
     fn fix_failed(&mut self, failed: &FixFailed, at: &Stamped) -> Vec<Change> {
         let mut changes = self.change_task(at, |task| {
             if let Some(error) = failed.error {
-                task.failures.came_up(error);
+                task.failures.came_up(error, at.seq);
             }
             if failed.approach.is_some() {
                 task.failures.approach_failed();
@@ -431,3 +431,6 @@ pub(super) fn version(entry: EntryId, number: u64, text: &Text, at: &Stamped) ->
         created_at: at.time,
     }
 }
+
+#[cfg(test)]
+mod tests;

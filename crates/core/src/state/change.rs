@@ -58,6 +58,8 @@ pub enum Change {
     Verification(Box<Verification>),
     /// An approach that failed, never changed afterwards.
     ApproachFailed(Box<FailedApproach>),
+    /// An approach that failed, of which the event with this position told before it was erased.
+    ApproachErased(Seq),
     /// A promotion to carry out.
     JobAdded(Job),
     /// A promotion that is finished.

@@ -2,7 +2,7 @@
 //!
 //! | key | value | mutability |
 //! |---|---|---|
-//! | `F`, [`ScopePath`] of the task (4 times 8), the event (8) | [`FailedApproach`] | written once |
+//! | `F`, [`ScopePath`] of the task (4 times 8), the event (8) | [`FailedApproach`] | written once, cleared where its verification is erased |
 //!
 //! A row lies inside all scopes around its task, so that whoever asks what failed in a project reads one range. It must not know
 //! which approaches are alike.

@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use sillok_core::circular::Failures;
 use sillok_core::entry::Head;
-use sillok_core::id::{Incarnation, Seq};
+use sillok_core::id::Incarnation;
 use sillok_core::reuse::Usage;
 use sillok_core::schedule::Runs;
 use sillok_core::slot::SLOTS;
-use sillok_core::task::Task;
 
 use super::samples::{Parts, golden, parts};
 use super::*;
@@ -20,6 +18,7 @@ use crate::key_range::successor;
 
 mod decisions;
 mod declared;
+mod failed;
 mod kept;
 mod stored;
 
@@ -414,42 +413,7 @@ fn the_second_form_of_heads_never_changes() {
     compare_golden("head_2.txt", &key, &keys::head::encode(&head));
 }
 
-#[test]
-fn the_second_form_of_tasks_never_changes() {
-    let p = golden();
-    let task = Task {
-        failures: p.failures(),
-        ..p.task()
-    };
-    let key = keys::task::key(&p.scope_key());
-    compare_golden("task_2.txt", &key, &keys::task::encode(&task));
-}
-
 proptest! {
-    #[test]
-    fn a_task_in_which_something_failed_is_of_format_2(p in parts()) {
-        let key = keys::task::key(&p.scope_key());
-        for (failures, format) in [(Failures::default(), 1), (p.failures(), 2)] {
-            let task = Task { failures, ..p.task() };
-            let value = keys::task::encode(&task);
-            prop_assert_eq!(value[0], format);
-            prop_assert_eq!(keys::task::decode(&key, &value).unwrap(), task);
-        }
-    }
-
-    #[test]
-    fn what_failed_in_a_task_lies_inside_the_scopes_around_it(p in parts(), after in 0_u64..9) {
-        let failed = p.failed_approach();
-        let key = keys::failed_approach::key(&p.failed_place());
-        for around in failed.task.with_ancestors() {
-            prop_assert!(keys::failed_approach::range_inside(&around).contains(&key));
-        }
-        let beside = Scope::parse("org/beside/project/p").unwrap();
-        prop_assert!(!keys::failed_approach::range_inside(&beside).contains(&key));
-        let behind = keys::failed_approach::range_after(&failed.task, Some(Seq::new(after)));
-        prop_assert_eq!(behind.contains(&key), failed.seq > Seq::new(after));
-    }
-
     #[test]
     fn a_claim_that_says_its_value_is_of_format_2(p in parts()) {
         let declared = keys::decision_claim::Declared::of(p.number, &p.text);
