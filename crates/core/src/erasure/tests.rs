@@ -1,7 +1,7 @@
 //! What is left of content, by example.
 
 use super::*;
-use crate::circular::Approach;
+use crate::circular::{Approach, Wording};
 use crate::config::TrustConfig;
 use crate::decision::{Act, Domain, NewDecision, Node, Rank, Reach, Relation, RelationKind};
 use crate::entry::{Binding, Claim, Episode, Kind, Status, Table};
@@ -260,6 +260,10 @@ fn verified() -> [Body; 2] {
             symbols: vec![WORD.into()],
         }),
         reason: SECRET.into(),
+        wording: Wording::of(&Approach {
+            text: SECRET.into(),
+            ..Approach::default()
+        }),
     };
     [
         Body::VerificationRecorded(Box::new(recorded)),

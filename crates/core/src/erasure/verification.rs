@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Naming;
-use crate::circular::{Approach, ErrorHash};
+use crate::circular::{Approach, ErrorHash, Wording};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Body, FixFailed};
 use crate::id::{Seq, VerificationId};
@@ -84,6 +84,7 @@ impl FixFailed {
             error: error.map(|error| naming.error(error, self.verification)),
             approach: self.approach.as_ref().map(|_| Approach::default()),
             reason: String::new(),
+            wording: Wording::default(),
         }
     }
 }

@@ -5,7 +5,8 @@ use proptest::sample::select;
 
 use super::world::*;
 use crate::circular::{
-    Approach, ErrorHash, ErrorJudged, ErrorReason, FailedApproach, Failures, Verdict, reason_of,
+    Approach, ErrorHash, ErrorJudged, ErrorReason, FailedApproach, Failures, Verdict, Wording,
+    reason_of,
 };
 use crate::command::{AnswerBody, Command};
 use crate::error::ErrorCode;
@@ -102,6 +103,7 @@ fn a_failure_is_its_verification_and_behind_it_what_failed_in_one_command() {
         error: Some(ErrorHash::of(ERROR)),
         approach: Some(approach.clone()),
         reason: reason_of(ERROR),
+        wording: Wording::of(&approach),
     };
     assert_eq!(fix, told);
     let headers = world.events[2..].iter();
@@ -113,6 +115,7 @@ fn a_failure_is_its_verification_and_behind_it_what_failed_in_one_command() {
         task: world.state.scope().clone(),
         seq: Seq::new(4),
         verification: recorded.id,
+        wording: Wording::of(&approach),
         approach,
         reason: reason_of(ERROR),
         at: world.now,

@@ -1,7 +1,7 @@
 //! What failed of a fix is what its verification says.
 
 use super::*;
-use crate::circular::{Approach, ErrorHash};
+use crate::circular::{Approach, ErrorHash, Wording};
 use crate::entry::Binding;
 use crate::erasure::{Names, rest_of};
 use crate::id::{Seq, VerificationId};
@@ -43,6 +43,7 @@ fn failed(error: bool, approach: Option<&str>, reason: &str) -> FixFailed {
             symbols: Vec::new(),
         }),
         reason: reason.to_owned(),
+        wording: Wording::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What fixes that failed do to the view of a task.
 
 use super::*;
-use crate::circular::{Approach, ErrorHash, ErrorReason, Verdict};
+use crate::circular::{Approach, ErrorHash, ErrorReason, Verdict, Wording};
 use crate::entry::Binding;
 use crate::id::VerificationId;
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
@@ -48,6 +48,7 @@ fn failed(error: Option<ErrorHash>, approach: Option<Approach>) -> Body {
     Body::FixFailed(Box::new(FixFailed {
         verification: VerificationId::from_bytes([3; 16]),
         error,
+        wording: approach.as_ref().map(Wording::of).unwrap_or_default(),
         approach,
         reason: "it hangs".into(),
     }))
@@ -98,6 +99,7 @@ fn a_fix_that_failed_is_remembered_by_its_task_and_its_approach_by_a_row_of_its_
         approach: approach(),
         reason: "it hangs".into(),
         at: Timestamp::from_ms(30),
+        wording: Wording::of(&approach()),
     };
     assert_eq!(**row, told);
     assert_eq!(

@@ -14,20 +14,29 @@ const TURNS: usize = 3;
 /// What failed in a task since something passed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tries {
-    /// Its errors, in the order in which they came up.
-    errors: Vec<ErrorHash>,
+    /// Its errors in the order in which they came up, each with the event that says so.
+    errors: Vec<(ErrorHash, Seq)>,
     /// How many approaches failed.
     approaches: u32,
     /// The pass that cleared something last.
     cleared_through: Seq,
 }
 
+/// An error that a task remembers, by the names of its fields.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    error: ErrorHash,
+    count: u32,
+    last: Seq,
+}
+
 /// What a task remembers of it, by the names of its fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Kept {
-    /// Errors, each with how often it came up; the one that came up last stands last.
-    errors: Vec<(ErrorHash, u32)>,
+    /// Errors; the one that came up last stands last.
+    errors: Vec<Known>,
     /// The last errors, without those that are the same as the one before.
     turns: Vec<ErrorHash>,
     approaches: u32,
@@ -48,7 +57,7 @@ impl Tries {
         let seen = self.times(error);
         let turns = self.turns();
         let takes_turns = matches!(turns[..], [.., a, b, c] if a == c && b == error);
-        let is_last = self.errors.last() == Some(&error);
+        let is_last = turns.last() == Some(&error);
         let (verdict, reason) = match seen {
             2.. => (Verdict::Block, ErrorReason::TooOften),
             _ if takes_turns => (Verdict::Block, ErrorReason::TakesTurns),
@@ -64,9 +73,9 @@ impl Tries {
         }
     }
 
-    /// Takes a fix in that failed.
-    pub(super) fn fail(&mut self, failed: &FixFailed) {
-        self.errors.extend(failed.error);
+    /// Takes a fix in that failed, by an event at this position.
+    pub(super) fn fail(&mut self, failed: &FixFailed, seq: Seq) {
+        self.errors.extend(failed.error.map(|error| (error, seq)));
         self.approaches += u32::from(failed.approach.is_some());
     }
 
@@ -84,10 +93,11 @@ impl Tries {
 
     /// What the task has to remember.
     pub(super) fn kept(&self) -> Kept {
-        let mut errors: Vec<(ErrorHash, u32)> = Vec::new();
-        for error in self.errors.iter().rev() {
-            if errors.iter().all(|(known, _)| known != error) {
-                errors.push((*error, self.times(*error)));
+        let mut errors: Vec<Known> = Vec::new();
+        for (error, last) in self.errors.iter().rev().copied() {
+            if errors.iter().all(|known| known.error != error) {
+                let count = self.times(error);
+                errors.push(Known { error, count, last });
             }
         }
         errors.reverse();
@@ -102,12 +112,13 @@ impl Tries {
     }
 
     fn times(&self, error: ErrorHash) -> u32 {
-        let same = self.errors.iter().filter(|one| **one == error);
+        let same = self.errors.iter().filter(|(one, _)| *one == error);
         u32::try_from(same.count()).expect("a world has fewer fixes")
     }
 
     fn turns(&self) -> Vec<ErrorHash> {
-        let mut turns = self.errors.clone();
+        let errors = self.errors.iter();
+        let mut turns: Vec<ErrorHash> = errors.map(|(error, _)| *error).collect();
         turns.dedup();
         turns
     }
@@ -133,9 +144,9 @@ mod tests {
     fn reasons(errors: &[u8]) -> Vec<(ErrorReason, u32)> {
         let mut tries = Tries::default();
         let errors = errors.iter().map(|number| 2 * number);
-        let reasons = errors.map(|number| {
+        let reasons = errors.zip(1..).map(|(number, seq)| {
             let judged = tries.judged(hash(number));
-            tries.fail(&fix(Some(number), None));
+            tries.fail(&fix(Some(number), None), Seq::new(seq));
             (judged.reason, judged.count)
         });
         reasons.collect()
@@ -173,7 +184,7 @@ mod tests {
         let mut tries = Tries::default();
         assert!(!tries.pass(Seq::new(3)));
         assert_eq!(tries.kept(), Kept::default());
-        tries.fail(&fix(None, Some(1)));
+        tries.fail(&fix(None, Some(1)), Seq::new(4));
         assert_eq!(tries.kept().approaches, 1);
         assert!(tries.pass(Seq::new(5)));
         assert!(!tries.pass(Seq::new(7)));
@@ -199,12 +210,13 @@ mod tests {
                 }
                 if let Some(error) = error.map(hash) {
                     prop_assert_eq!(tries.judged(error), failures.judge(error));
-                    failures.came_up(error);
+                    failures.came_up(error, Seq::new(seq));
                 }
                 if has_approach {
                     failures.approach_failed();
                 }
-                tries.fail(&fix(error, has_approach.then_some(number)));
+                let approach = has_approach.then_some(number);
+                tries.fail(&fix(error, approach), Seq::new(seq));
                 prop_assert_eq!(tries.kept(), Kept::of(&failures));
             }
             prop_assert_eq!(tries.kept(), Kept::of(&failures));

@@ -65,6 +65,7 @@ impl Event {
             approach: failed.approach.clone()?,
             reason: failed.reason.clone(),
             at: self.header.time,
+            wording: failed.wording.clone(),
         })
     }
 }
@@ -154,7 +155,7 @@ fn said(body: Body) -> Option<Said> {
 #[cfg(test)]
 pub(super) mod tests {
     use sillok_core::chain::EventHash;
-    use sillok_core::circular::ErrorHash;
+    use sillok_core::circular::{ErrorHash, Wording};
     use sillok_core::command::Digest;
     use sillok_core::id::Epoch;
     use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
@@ -191,6 +192,7 @@ pub(super) mod tests {
             verification: verification(id),
             error: error.map(hash),
             approach: approach.map(said::approach),
+            wording: Wording::default(),
             reason: error
                 .map(|number| format!("error {number}"))
                 .unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! What no erasure may do to verifications and to what failed of their fixes.
 
 use crate::chain::Tip;
-use crate::circular::{Approach, ErrorHash};
+use crate::circular::{Approach, ErrorHash, Wording};
 use crate::entry::Binding;
 use crate::erasure::{AsNamed, ContentErased, Erased, Names, rest_of};
 use crate::event::{Body, FixFailed};
@@ -59,6 +59,7 @@ fn failed(number: u8) -> Body {
             symbols: Vec::new(),
         }),
         reason: "e".into(),
+        wording: Wording::default(),
     }))
 }
 

@@ -91,7 +91,7 @@ impl<'a> Folded<'a> {
             failed,
             judged: failed.error.map(|error| tries.judged(error)),
         };
-        tries.fail(failed);
+        tries.fail(failed, event.header.seq);
         self.judgements.insert(failed.verification, judgement);
         if let Some(error) = failed.error {
             self.show(event, error);
