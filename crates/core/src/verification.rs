@@ -236,15 +236,6 @@ fn check_stated(text: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks that an approach says something.
-fn check_stated(text: &str) -> Result<(), Error> {
-    if text.trim().is_empty() {
-        let why = "an approach is not empty";
-        return Err(Error::new(ErrorCode::InvalidArgument, why));
-    }
-    Ok(())
-}
-
 /// Checks names of one sort that an approach touches.
 fn check_names(what: &'static str, names: &[String]) -> Result<(), Error> {
     if names.len() > APPROACH_NAMES_MAX {

@@ -5,6 +5,7 @@ use crate::erasure::{Erase, EraseMemory, EraseVerifications, events_of};
 use crate::event::Body;
 use crate::id::{EvidenceId, Seq};
 use crate::limits::ERASED_EVENTS_MAX;
+use crate::promotion::Standing;
 use crate::verification::Outcome;
 
 impl Ask<'_> {
@@ -86,7 +87,7 @@ impl Ask<'_> {
             return;
         };
         let all = self.state.promotions(stored);
-        let (named, others): (Vec<_>, Vec<_>) = all
+        let (named, others): (Vec<&Standing>, Vec<&Standing>) = all
             .iter()
             .partition(|one| order.verifications.contains(&one.verification));
         let positions: Vec<Seq> = named

@@ -10,7 +10,7 @@ use crate::verification::{Outcome, Verification};
 /// # Errors
 /// What does not hold.
 pub fn failure_is_told(bodies: &[Body]) -> Result<(), Violation> {
-    let mut before = None;
+    let mut before: Option<&Body> = None;
     for body in bodies {
         if let Body::FixFailed(failed) = body {
             let told = match before {
