@@ -46,6 +46,8 @@ pub enum Set {
     Errors,
     /// Pairs of approaches to a task.
     Approaches,
+    /// All pairs of either.
+    Both,
 }
 
 impl Set {
@@ -55,6 +57,7 @@ impl Set {
         match self {
             Self::Errors => "errors",
             Self::Approaches => "approaches",
+            Self::Both => "both together",
         }
     }
 
@@ -64,6 +67,7 @@ impl Set {
         match self {
             Self::Errors => "same",
             Self::Approaches => "circular",
+            Self::Both => "one",
         }
     }
 
@@ -73,6 +77,7 @@ impl Set {
         match self {
             Self::Errors => "different",
             Self::Approaches => "new",
+            Self::Both => "two",
         }
     }
 }

@@ -128,8 +128,8 @@ mod tests {
     #[test]
     fn the_older_one_wins_until_all_are_new() {
         let (first, newest) = (WireVersion::FIRST, WireVersion::NEWEST);
-        assert_eq!(spoken(newest, &nodes(&[(8, false), (1, false)])), first);
-        assert_eq!(spoken(newest, &nodes(&[(8, false), (1, true)])), newest);
+        assert_eq!(spoken(newest, &nodes(&[(9, false), (1, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(9, false), (1, true)])), newest);
         assert_eq!(spoken(newest, &nodes(&[(9, false), (10, false)])), newest);
         assert_eq!(spoken(first, &nodes(&[(8, false)])), first);
         assert_eq!(spoken(newest, &Nodes::new()), newest);
