@@ -63,6 +63,20 @@ pub(super) async fn check<S: Store>(
     no_other_keys(&mut txn).await
 }
 
+/// Whether a vector is that of an entry: it is of no event, but it says what the entry says.
+async fn is_of_entry(txn: &mut impl Txn, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+    let (parsed, vector) = (keys::vector::parse(key)?, keys::vector::decode(key, value)?);
+    let head = keys::head::key(&parsed.scope, parsed.entry);
+    let head = rows::read(txn, &head, keys::head::decode).await?;
+    let is_of = head.is_some_and(|head| {
+        let is_former = vector.version < head.version;
+        let is_same = (vector.version, vector.content_hash) == (head.version, head.content_hash);
+        !head.is_erased() && (is_former || is_same)
+    });
+    // Both may have gone together since the row was read.
+    Ok(is_of || rows::read(txn, key, keys::vector::decode).await?.is_none())
+}
+
 /// Whether a row that decodes follows from events, for families that are not kept by scope. Rows
 /// that no event determines explain themselves.
 pub(crate) async fn is_explained(
@@ -120,20 +134,7 @@ pub(crate) async fn is_explained(
             let order = keys::quarantine::decode(key, value)?;
             Ok(slot == Slot::of(&order.scope))
         }
-        // Of no event, but it says what the entry says.
-        Family::Vector => {
-            let (parsed, vector) = (keys::vector::parse(key)?, keys::vector::decode(key, value)?);
-            let head = keys::head::key(&parsed.scope, parsed.entry);
-            let head = rows::read(txn, &head, keys::head::decode).await?;
-            let is_of = head.is_some_and(|head| {
-                let is_former = vector.version < head.version;
-                let is_same =
-                    (vector.version, vector.content_hash) == (head.version, head.content_hash);
-                !head.is_erased() && (is_former || is_same)
-            });
-            // Both may have gone together since the row was read.
-            Ok(is_of || rows::read(txn, key, keys::vector::decode).await?.is_none())
-        }
+        Family::Vector => is_of_entry(txn, key, value).await,
         Family::Mark => {
             let (parsed, report) = (keys::mark::parse(key)?, keys::mark::decode(key, value)?);
             let Some(known) = verification(txn, &parsed.scope, parsed.verification).await? else {

@@ -120,7 +120,7 @@ async fn load<P: Protocol>(
         let Some(listed) = list.next(txn).await? else {
             return Ok(());
         };
-        cutter.take(item(txn, step, listed).await?)?;
+        cutter.take(item(protocol, txn, step, listed).await?)?;
     }
     let wanted = cutter.rows_wanted();
     let mut left_out = 0;
@@ -132,12 +132,17 @@ async fn load<P: Protocol>(
 }
 
 /// What is listed, whole: a decision with its text, an anchor with what it leads to.
-async fn item(txn: &mut impl Txn, step: &Step, listed: Listed) -> Result<BriefItem, Error> {
+async fn item<P: Protocol>(
+    protocol: P,
+    txn: &mut impl Txn,
+    step: &Step,
+    listed: Listed,
+) -> Result<BriefItem, Error> {
     match listed {
         Listed::Decision { rank, root, number } => {
             let number = match number {
                 Some(number) => number,
-                None => newest(txn, step, root).await?,
+                None => newest(protocol, txn, step, (rank, root)).await?,
             };
             decision(txn, step, rank, (root, number)).await
         }
@@ -145,18 +150,26 @@ async fn item(txn: &mut impl Txn, step: &Step, listed: Listed) -> Result<BriefIt
     }
 }
 
-/// The number of the version of a listed decision that holds, as its head says.
-async fn newest(txn: &mut impl Txn, step: &Step, root: DecisionId) -> Result<u64, Error> {
+/// The number of the version of a listed decision that holds, as its head says. A list that says otherwise than the head is
+/// damaged: what is loaded by it would be as strong as nobody said.
+async fn newest<P: Protocol>(
+    protocol: P,
+    txn: &mut impl Txn,
+    step: &Step,
+    (rank, root): (Rank, DecisionId),
+) -> Result<u64, Error> {
     let found = newest_of(txn, &ScopeKey::of(&step.scope), root).await;
-    let newest = found.map_err(|error| refusal(&error))?;
-    let active = newest.filter(|newest| newest.active);
-    active.map(|newest| newest.version).ok_or_else(|| {
-        let what = format!(
-            "decision {root} is listed in {} and does not hold: {newest:?}",
-            step.scope
-        );
-        Error::new(ErrorCode::Internal, what)
-    })
+    match found.map_err(|error| refusal(&error))? {
+        Some(newest) if newest.is_listed(rank, &step.domain) => Ok(newest.version),
+        Some(newest) if !protocol.keeps(Safeguard::EndsFormerListing) => Ok(bugs::former(&newest)),
+        newest => {
+            let (scope, domain) = (&step.scope, &step.domain);
+            let what = format!(
+                "decision {root} is listed as {rank} of {domain} in {scope}, and its head says otherwise: {newest:?}"
+            );
+            Err(Error::new(ErrorCode::Internal, what))
+        }
+    }
 }
 
 /// A decision that is listed, with the text of its version of that number.
@@ -199,7 +212,7 @@ async fn anchor(txn: &mut impl Txn, step: &Step, id: AnchorId) -> Result<BriefIt
 
 /// One row of a list.
 enum Listed {
-    /// A decision, and, where it is not the one that holds, the number of its version.
+    /// A decision; under a bug, with the number of the version that is loaded.
     Decision {
         rank: Rank,
         root: DecisionId,

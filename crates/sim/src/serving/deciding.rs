@@ -87,11 +87,14 @@ pub(super) async fn tell<P: Protocol>(
     }
 }
 
-/// What is told, or that something at hand does not stand; all else that is wrong is so for now.
+/// What is told, or that something at hand does not stand, or that what is stored is not whole; all else that is wrong is so for
+/// now.
 fn unless_absent<T>(found: Result<T, Error>, told: impl FnOnce(T) -> Told) -> Result<Told, Error> {
     match found {
         Ok(found) => Ok(told(found)),
-        Err(error) if error.code == ErrorCode::NotFound => Ok(Told::Refused(error.code)),
+        Err(error) if matches!(error.code, ErrorCode::NotFound | ErrorCode::Internal) => {
+            Ok(Told::Refused(error.code))
+        }
         Err(error) => Err(error),
     }
 }

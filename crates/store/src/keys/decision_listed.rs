@@ -1,4 +1,4 @@
-//! Listed decisions: the active version of each chain, in the order in which chains load.
+//! Listed decisions: the chains that are active, in the order in which they load.
 //!
 //! | key | value | mutability |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! A row says nothing beside its key, and so a change of a decision that stays where it is listed leaves it as it is: an
 //! engine that merges what was rewritten would read a listing the slower the more its decisions were changed. That is
 //! format 2. Format 1 says the number of the version that was active when the row was written; nothing writes it any more, and
-//! since a row of it stays as long as its decision does not move, nothing may go by that number.
+//! since a row of it stays until its decision moves, is withdrawn or is made anew from its events, nothing may go by that number.
 
 use sillok_core::decision::{Domain, Rank};
 use sillok_core::id::{DecisionId, Seq};

@@ -9,6 +9,7 @@ use sillok_core::brief::{Brief, BriefBudget, BriefItem, Cut, Cutter, Layer, Step
 use sillok_core::decision::{DecisionHead, Rank};
 use sillok_core::id::{DecisionId, Seq};
 use sillok_store::Txn;
+use sillok_store::keys::decision::Newest;
 use sillok_store::keys::{self, ScopeKey};
 
 use super::List;
@@ -37,6 +38,11 @@ pub(super) async fn with_withdrawn(
     let listed = found.into_iter().map(|(_, root, number)| (root, number));
     let listed: Vec<_> = listed.collect();
     Ok(List::Found(rank, listed.into_iter()))
+}
+
+/// The version that was active where a decision was listed before, as if each list had one of its own.
+pub(super) fn former(newest: &Newest) -> u64 {
+    newest.version.saturating_sub(1).max(1)
 }
 
 /// Leaves the locks out that apply everywhere.

@@ -76,7 +76,7 @@ fn a_relation_that_its_decision_does_not_declare_is_found() {
 }
 
 #[test]
-fn a_second_active_version_is_found() {
+fn a_decision_that_is_listed_twice_is_found() {
     let key = keys_of(Family::DecisionListed).remove(0);
     let mut place = decision_listed::parse(&key).unwrap();
     let ranks = Rank::ALL.into_iter();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sillok_core::ErrorCode;
 use sillok_core::brief::{Brief, BriefBudget, BriefItem, Layer};
-use sillok_core::decision::{NewDecision, Phase, Proposal, Rank, RelationKind};
+use sillok_core::decision::{DecisionHead, NewDecision, Phase, Proposal, Rank, RelationKind};
 use sillok_core::limits::BRIEF_COUNTED_MAX;
 use sillok_core::ports::Lost;
 use sillok_core::principal::PrincipalKind;
@@ -380,16 +380,31 @@ async fn the_version_that_holds_is_loaded_whichever_one_a_list_in_the_former_for
     assert_eq!(said, Some(1), "a change leaves the place as it was");
     assert_eq!(stage.titles(TASK).await, ["said again"]);
     assert_eq!(sound(&store).await, None);
+    stage.person(PROJECT, withdraw(root, 2)).await.unwrap();
+    assert!(stage.titles(TASK).await.is_empty());
+    assert_eq!(sound(&store).await, None);
 }
 
 #[tokio::test]
-async fn a_brief_is_refused_where_a_listed_decision_does_not_hold() {
+async fn a_brief_is_refused_where_a_list_says_otherwise_than_a_head() {
+    let spoils: [fn(&mut DecisionHead); 3] = [
+        |head| head.active = false,
+        |head| head.rank = Rank::Axis,
+        |head| head.domain = "ui".parse().unwrap(),
+    ];
+    for spoil in spoils {
+        refuses_a_brief(spoil).await;
+    }
+}
+
+/// Asserts that no brief loads a decision whose head was spoilt.
+async fn refuses_a_brief(spoil: fn(&mut DecisionHead)) {
     let store = store();
     let mut stage = Stage::over(&store).await;
     let root = stage.begin(PROJECT, says(Rank::Lock, "a lock")).await;
     rewrite(&store, Family::Decision, |key, value| {
         let mut head = keys::decision::decode(key, value).unwrap();
-        head.active = false;
+        spoil(&mut head);
         keys::decision::encode(&head)
     })
     .await;
@@ -399,7 +414,7 @@ async fn a_brief_is_refused_where_a_listed_decision_does_not_hold() {
         .brief_of_standing(&viewer, room(10, 1 << 20))
         .await;
     let refused = refused.unwrap_err();
-    assert_eq!(refused.code(), ErrorCode::Internal);
+    assert_eq!(refused.code, ErrorCode::Internal);
     assert!(refused.to_string().contains(&root.to_string()), "{refused}");
 }
 

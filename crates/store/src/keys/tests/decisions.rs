@@ -168,6 +168,7 @@ proptest! {
         let value = keys::decision::encode(&head);
         let newest = keys::decision::decode_newest(&key, &value).unwrap();
         prop_assert_eq!((newest.version, newest.active), (head.version, head.active));
+        prop_assert_eq!((newest.rank, newest.domain.as_str()), (head.rank, head.domain.as_str()));
         let torn = &value[..value.len() - 1];
         prop_assert!(keys::decision::decode_newest(&key, torn).is_err());
     }
