@@ -391,8 +391,9 @@ mod tests {
             let bed = bed.await.unwrap();
             for idea in 0..IDEAS.len() {
                 let approach = again(idea, 0);
-                let checked = bed.node.reader().check_fix(&scope(ASKER), &approach);
-                let found = checked.await.unwrap().judged.tried;
+                let asker = scope(ASKER);
+                let checked = bed.node.reader().check_fix(&asker, &approach).await;
+                let found = checked.unwrap().judged.tried;
                 assert_eq!(found.len(), 1, "{approach:?}");
                 assert_eq!(found[0].approach, tried(idea, 0));
                 assert_ne!(found[0].approach, approach);
