@@ -46,8 +46,6 @@ pub enum Set {
     Errors,
     /// Pairs of approaches to a task.
     Approaches,
-    /// All pairs of either.
-    Both,
 }
 
 impl Set {
@@ -57,7 +55,6 @@ impl Set {
         match self {
             Self::Errors => "errors",
             Self::Approaches => "approaches",
-            Self::Both => "both together",
         }
     }
 
@@ -67,7 +64,6 @@ impl Set {
         match self {
             Self::Errors => "same",
             Self::Approaches => "circular",
-            Self::Both => "one",
         }
     }
 
@@ -77,7 +73,6 @@ impl Set {
         match self {
             Self::Errors => "different",
             Self::Approaches => "new",
-            Self::Both => "two",
         }
     }
 }

@@ -233,18 +233,17 @@ async fn what_failed_is_made_anew_from_the_events() {
 }
 
 #[tokio::test]
-async fn a_node_that_is_pinned_to_an_older_version_records_no_failure_that_others_would_not_read() {
+async fn a_node_that_is_pinned_to_an_older_version_records_a_failure_and_judges_nothing() {
     let pinned = ("SILLOK__CLUSTER__WIRE_VERSION", "8");
     let world = World::start_with(|launch| launch.env(pinned.0, pinned.1)).await;
     let (admin, task) = (world.admin(), world.task().await);
-    let refused = admin
-        .post("/v1/verifications", &failure(&task, TIMED_OUT, TRIED))
-        .await;
-    drop(refused.refused(503, "unavailable"));
+    let judged = fails(&admin, &task, TIMED_OUT, TRIED).await;
+    assert!(judged.is_null(), "{judged}");
     // It is asked all the same, and has nothing to tell.
     is_allowed(&check(&admin, &task, TRIED).await);
+    assert!(failed(&admin, &task).await.is_empty());
     let events = admin.all("/v1/events", &task).await;
-    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(events.len(), 2, "{events:?}");
     world::verify(&admin, &task, PROJECT).await;
     audited(&world);
 }

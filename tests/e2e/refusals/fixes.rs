@@ -8,6 +8,8 @@ use crate::harness::{PROJECT, WORKTREE, World};
 /// Bytes of an approach, and of a name, and one more.
 const APPROACH: usize = (32 << 10) + 1;
 const NAME: usize = 512 + 1;
+/// Bytes of an approach with all its names.
+const ALL: usize = 88 << 10;
 /// Names of one sort, and one more.
 const NAMES: usize = 64 + 1;
 
@@ -67,8 +69,10 @@ async fn refuses(world: &World, path: &str, body: &Value) {
     // What is as large as it may be fits.
     let mut largest = body.clone();
     largest["approach"] = json!("x".repeat(APPROACH - 1));
+    let names = NAMES - 1;
+    let name = (ALL - APPROACH) / (2 * names);
     for field in ["files", "symbols"] {
-        largest[field] = json!(vec!["x".repeat(NAME - 1); NAMES - 1]);
+        largest[field] = json!(vec!["x".repeat(name); names]);
     }
     for good in [body, &largest] {
         admin.post(path, good).await.ok();
