@@ -13,18 +13,22 @@ mod normal;
 mod origin;
 mod paths;
 mod shapes;
+mod suggestion;
+mod terms;
 mod told;
+mod tried;
 mod wording;
 mod wrapping;
 
-pub use approach::{Approach, Words};
-pub use failures::{ERROR_TIMES_MAX, ERRORS_KEPT_MAX, Failures};
+pub use approach::{Approach, Likeness, Words};
+pub use failures::Failures;
 pub use fingerprint::{ErrorHash, core_error, reason_of};
 pub use history::{
-    ApproachJudged, ErrorJudged, ErrorReason, FailedApproach, Proposed, Tried, Verdict,
-    judge_approach,
+    ApproachJudged, ErrorJudged, ErrorReason, FailedApproach, Proposed, Verdict, judge_approach,
 };
+pub use suggestion::suggestion;
 pub use told::{Language, order};
+pub use tried::{Places, Tried};
 pub use wording::{Term, Wording};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::circular::Failures;
+use crate::circular::{ErrorHash, ErrorJudged, ErrorReason, Failures, Verdict};
 use crate::error::{Error, ErrorCode};
 use crate::id::Seq;
 use crate::principal::Actor;
@@ -173,6 +173,20 @@ impl Task {
         match self.status {
             TaskStatus::Verifying if self.promotions_pending <= 1 => TaskStatus::Done,
             status => status,
+        }
+    }
+
+    /// Judges an error that comes up now: by what failed before, and whatever that is where the task is stuck, which takes no fix.
+    #[must_use]
+    pub fn judge(&self, error: ErrorHash) -> ErrorJudged {
+        let judged = self.failures.judge(error);
+        if self.status != TaskStatus::Stuck {
+            return judged;
+        }
+        ErrorJudged {
+            verdict: Verdict::Block,
+            reason: ErrorReason::Stuck,
+            ..judged
         }
     }
 }

@@ -92,7 +92,7 @@ impl Told {
             Body::PromotionDropped { verification, .. } => self.dropped.push((*verification, seq)),
             Body::FixFailed(failed) => {
                 if let (Some(error), Some(task)) = (failed.error, state.task()) {
-                    let judged = task.failures.judge(error);
+                    let judged = task.judge(error);
                     self.judged.insert(seq, as_answered(judged, is_erased));
                 }
             }

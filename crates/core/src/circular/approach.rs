@@ -4,18 +4,21 @@
 //! follows: that is [`super::history`]'s; nor how words are kept: that is [`super::wording`]'s.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use rust_stemmers::{Algorithm, Stemmer};
 use serde::{Deserialize, Serialize};
 
-use super::lists::{
-    ACTIONS, ALIKE, ENDINGS, OF_NUMBERS, OF_REMOVING, OPPOSITE, SAID_OF_ALL, SHORT, TOGETHER,
-};
-use super::wording::{Term, Wording, holds, words_of};
-use crate::words::{self, Token};
+use super::lists::OPPOSITE;
+use super::terms::{first_of, stem};
+use super::wording::{Term, Wording, holds, in_order, words_of};
+use crate::limits::APPROACH_ALIKE_TENTHS;
+
+/// Of the words of two ideas besides their places, more than one in so many is of both where they are one.
+const IDEA_PART: usize = 6;
+/// The same where what they do has different names.
+const IDEA_PART_ACTING_UNLIKE: usize = 3;
 
 /// What somebody wants to do, or did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,20 +31,38 @@ pub struct Approach {
     pub symbols: Vec<String>,
 }
 
-static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
-static STOPPED: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(SAID_OF_ALL));
-static NUMBERS: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(OF_NUMBERS));
-static REMOVING: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(OF_REMOVING));
-static ACTING: LazyLock<BTreeSet<String>> = LazyLock::new(|| stems(ACTIONS));
+impl Approach {
+    /// Bytes of all that it says.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let names = self.files.iter().chain(&self.symbols).map(String::len);
+        self.text.len() + names.sum::<usize>()
+    }
+}
 
-static FIRST_OF: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-    let groups = ALIKE.iter().flat_map(|group| {
-        let mut words = group.split_whitespace();
-        let first = words.next().map(stem).unwrap_or_default();
-        words.map(move |word| (stem(word), first.clone()))
-    });
-    groups.collect()
-});
+/// How far an approach is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Likeness {
+    /// It is that one, in whatever words.
+    One,
+    /// It is that one but for a word or two in their places: they may name another thing, or the same one otherwise.
+    Near,
+}
+
+impl Likeness {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::One, Self::Near];
+
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::One => "one",
+            Self::Near => "near",
+        }
+    }
+}
 
 static REMOVED: LazyLock<Term> = LazyLock::new(|| Term::of(&stem("remove")));
 
@@ -60,6 +81,8 @@ pub struct Words<'a> {
     wording: Cow<'a, Wording>,
     /// Its words without those of the task's description, in order.
     all: Vec<Term>,
+    /// All that it says, in order and each once: made where it is asked for.
+    said: OnceCell<Vec<Term>>,
 }
 
 /// How many words both have, and how many either has.
@@ -82,7 +105,11 @@ impl<'a> Words<'a> {
     pub(super) fn left_of(wording: Cow<'a, Wording>, own: &[Term]) -> Self {
         let words = wording.words.iter().copied();
         let all = words.filter(|word| !holds(own, *word)).collect();
-        Self { wording, all }
+        Self {
+            wording,
+            all,
+            said: OnceCell::new(),
+        }
     }
 
     /// How many words both have, of all that either has: 0 to 1, and 0 where neither has any.
@@ -97,34 +124,47 @@ impl<'a> Words<'a> {
     /// Two ideas for one place share its files and symbols, which alone may be three tenths. So more than a sixth of the words
     /// besides must be of both as well, and more than a third where what they do has different names. Where neither says
     /// anything besides, the place decides. And neither may be the other's opposite, take away what the other keeps, or be the
-    /// other's sentence about another thing.
+    /// other's sentence with another word or two in it.
     #[must_use]
     pub fn is_like(&self, other: &Words<'_>) -> bool {
         let (ideas, places) = self.shared(other);
-        self.is_one(other, ideas, places)
+        self.judged(other, ideas, places) == Some(Likeness::One)
     }
 
-    /// How much the two are alike, as [`Self::jaccard`] says; none where they are not one approach.
+    /// How far the two are one approach, and how much alike, as [`Self::jaccard`] says; none where they are two. Where nothing
+    /// speaks against one but that a word or two of the sentence are others, they are near: nobody can tell by words alone whether
+    /// that is another thing, or another name of the same.
     #[must_use]
-    pub fn likeness(&self, other: &Words<'_>) -> Option<f64> {
+    pub fn likeness(&self, other: &Words<'_>) -> Option<(Likeness, f64)> {
         // Of most approaches that failed no word is among those that are proposed.
         let (mine, theirs) = (&self.wording.words, &other.wording.words);
         if !union(mine, theirs).any(|(_, is_common)| is_common) {
             return None;
         }
         let (ideas, places) = self.shared(other);
-        let is_one = self.is_one(other, ideas, places);
-        is_one.then(|| jaccard(ideas, places))
+        let likeness = self.judged(other, ideas, places)?;
+        Some((likeness, jaccard(ideas, places)))
     }
 
-    fn is_one(&self, other: &Words<'_>, ideas: Shared, places: Shared) -> bool {
-        let least = if self.acts_unlike(other) { 3 } else { 6 };
-        (ideas.common + places.common) * 10 > (ideas.all + places.all) * 3
-            && (ideas.all == 0 || ideas.common * least > ideas.all)
+    fn judged(&self, other: &Words<'_>, ideas: Shared, places: Shared) -> Option<Likeness> {
+        let part = if self.acts_unlike(other) {
+            IDEA_PART_ACTING_UNLIKE
+        } else {
+            IDEA_PART
+        };
+        let (common, all) = (ideas.common + places.common, ideas.all + places.all);
+        let is_one = common * 10 > all * APPROACH_ALIKE_TENTHS
+            && (ideas.all == 0 || ideas.common * part > ideas.all)
             && !self.is_opposed_to(other)
             && !self.removes_alone(other)
-            && !other.removes_alone(self)
-            && !self.says_of_another_thing(other)
+            && !other.removes_alone(self);
+        is_one.then(|| {
+            if self.exchanges_words_of(other) {
+                Likeness::Near
+            } else {
+                Likeness::One
+            }
+        })
     }
 
     /// What both have and what either has, of ideas and of places.
@@ -175,14 +215,17 @@ impl<'a> Words<'a> {
 
     /// Whether the one turns about what the other says: each has one of two opposite words that the other has not.
     fn is_opposed_to(&self, other: &Words<'_>) -> bool {
+        let (mine, theirs) = (self.said_once(), other.said_once());
         OPPOSED.iter().any(|(one, turned)| {
-            let sides = |words: &Words<'_>| {
-                let said = &words.wording.said;
-                (said.contains(one), said.contains(turned))
-            };
-            let mine = sides(self);
-            mine.0 != mine.1 && sides(other) == (mine.1, mine.0)
+            let sides = |said: &[Term]| (holds(said, *one), holds(said, *turned));
+            let mine = sides(mine);
+            mine.0 != mine.1 && sides(theirs) == (mine.1, mine.0)
         })
+    }
+
+    fn said_once(&self) -> &[Term] {
+        self.said
+            .get_or_init(|| in_order(self.wording.said.clone()))
     }
 
     /// Whether this takes something away, and the other says nothing of the kind.
@@ -190,9 +233,9 @@ impl<'a> Words<'a> {
         holds(&self.all, *REMOVED) && !other.wording.said.iter().any(|word| word.is_removing())
     }
 
-    /// Whether the two are one sentence but for a word or two: it then speaks of another column, event or label. Another number
-    /// there is another value of the same thing.
-    fn says_of_another_thing(&self, other: &Words<'_>) -> bool {
+    /// Whether the two are one sentence but for a word or two: it may then speak of another column, event or label. Another
+    /// number there is another value of the same thing.
+    fn exchanges_words_of(&self, other: &Words<'_>) -> bool {
         let (mine, theirs) = (&self.wording.said[..], &other.wording.said[..]);
         let pairs = mine.iter().zip(theirs);
         let before = pairs.take_while(|(mine, theirs)| mine == theirs).count();
@@ -234,159 +277,6 @@ fn union<'a>(mine: &'a [Term], theirs: &'a [Term]) -> impl Iterator<Item = (Term
             }
         }
     })
-}
-
-/// A text without what is not done any more: what stands behind "instead of", between "from" and "to", and in Korean before the
-/// word for "instead"; and without the purpose before the Korean word for "in order to".
-pub(super) fn done(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let word_at = |at: usize| words.get(at).copied().unwrap_or_default();
-    let mut kept: Vec<&str> = Vec::new();
-    let mut is_past = false;
-    for (at, word) in words.iter().enumerate() {
-        let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
-        match plain.to_lowercase().as_str() {
-            "of" => is_past |= at > 0 && word_at(at - 1).eq_ignore_ascii_case("instead"),
-            "than" => is_past |= at > 0 && word_at(at - 1).eq_ignore_ascii_case("rather"),
-            "from" => is_past |= (at + 2..at + 5).any(|ahead| word_at(ahead) == "to"),
-            "to" => is_past = false,
-            "위해" | "위해서" => kept.clear(),
-            "대신" | "말고" => drop(kept.pop()),
-            _ => {}
-        }
-        if !is_past {
-            kept.push(word);
-        }
-        is_past &= !word.ends_with([',', ';', ':', '.']);
-    }
-    kept.join(" ")
-}
-
-/// The words of a text, identifiers split, each as the first of its group.
-pub(super) fn terms(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for piece in by_script(text) {
-        // A name is told by its parts, where it has any.
-        let mut whole = None;
-        words::cut(piece, |token| match token {
-            Token::Word(word) => words.extend(whole.replace(word.to_owned())),
-            Token::Part(part) => {
-                whole = None;
-                words.push(part.to_owned());
-            }
-            Token::Exact(exact) => {
-                words.extend(whole.take());
-                let number = exact.trim_end_matches(|c: char| !c.is_ascii_digit());
-                words.extend((!number.is_empty()).then(|| number.to_owned()));
-            }
-        });
-        words.extend(whole);
-    }
-    words.retain(|word| word.len() > 1 || is_number(word));
-    let mut terms = Vec::new();
-    let mut rest = &words[..];
-    while let Some((first, behind)) = rest.split_first() {
-        rest = behind;
-        if let Some((whole, is_next)) = together(first, behind) {
-            terms.push(first_of(stem(whole)));
-            rest = &rest[usize::from(is_next)..];
-        } else if !words::is_stopword(first) {
-            terms.extend(syllables_of(stem(first)).into_iter().map(first_of));
-        }
-    }
-    terms
-}
-
-/// The word that two are together, the second of which is next, or, where it is but a particle, soon.
-fn together(first: &str, behind: &[String]) -> Option<(&'static str, bool)> {
-    let is = |word: &str, told: &str| {
-        word == told || word.starts_with(words::is_hangul) && stem(word) == told
-    };
-    TOGETHER.iter().find_map(|(one, then, whole)| {
-        let soon = if matches!(*then, "off" | "away") {
-            5
-        } else {
-            1
-        };
-        let at = behind.iter().take(soon).position(|word| is(word, then));
-        at.filter(|_| is(first, one)).map(|at| (*whole, at == 0))
-    })
-}
-
-/// A long Korean word is several: it is cut after every other syllable.
-fn syllables_of(word: String) -> Vec<String> {
-    let syllables: Vec<char> = word.chars().collect();
-    if syllables.len() < 4 || !words::is_hangul(syllables[0]) || FIRST_OF.contains_key(&word) {
-        return vec![word];
-    }
-    let pairs = syllables.chunks(2);
-    pairs.map(|pair| pair.iter().collect()).collect()
-}
-
-/// Runs of Hangul and runs without, since Korean particles are written on to names in Latin letters.
-fn by_script(text: &str) -> impl Iterator<Item = &str> {
-    text.split_whitespace().flat_map(|word| {
-        let mut cuts = vec![0];
-        let pairs = word.char_indices().zip(word.char_indices().skip(1));
-        for ((_, one), (at, next)) in pairs {
-            if words::is_hangul(one) != words::is_hangul(next) {
-                cuts.push(at);
-            }
-        }
-        cuts.push(word.len());
-        let runs = cuts.windows(2).map(|cut| &word[cut[0]..cut[1]]);
-        runs.collect::<Vec<_>>()
-    })
-}
-
-/// A word without its endings.
-fn stem(word: &str) -> String {
-    if !word.starts_with(words::is_hangul) {
-        return STEMMER.stem(word).into_owned();
-    }
-    let mut stem = word;
-    // A particle may stand behind the ending of a verb.
-    for _ in 0..2 {
-        let shorter = ENDINGS
-            .iter()
-            .filter_map(|ending| stem.strip_suffix(ending));
-        let shorter = shorter.filter(|rest| rest.chars().nth(1).is_some() || SHORT.contains(rest));
-        stem = shorter.min_by_key(|rest| rest.len()).unwrap_or(stem);
-    }
-    stem.to_owned()
-}
-
-fn stems(words: &str) -> BTreeSet<String> {
-    words.split_whitespace().map(stem).collect()
-}
-
-fn first_of(term: String) -> String {
-    FIRST_OF.get(&term).cloned().unwrap_or(term)
-}
-
-/// Whether a word is a file or a symbol.
-pub(super) fn is_place(word: &str) -> bool {
-    word.contains(':')
-}
-
-/// Whether a term is said of every approach.
-pub(super) fn is_stopped(term: &str) -> bool {
-    STOPPED.contains(term) || ENDINGS.contains(&term)
-}
-
-/// Whether a term is a number, or a unit of something.
-pub(super) fn is_number(term: &str) -> bool {
-    term.starts_with(|c: char| c.is_ascii_digit()) || NUMBERS.contains(term)
-}
-
-/// Whether a term says what is done.
-pub(super) fn is_acting(term: &str) -> bool {
-    ACTING.contains(term)
-}
-
-/// Whether a term says that something is taken away.
-pub(super) fn is_removing(term: &str) -> bool {
-    REMOVING.contains(term)
 }
 
 #[cfg(test)]

@@ -8,13 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::fingerprint::ErrorHash;
 use super::history::{ErrorJudged, ErrorReason, Verdict};
 use crate::id::Seq;
-
-/// Times that one error comes up in a task until it is blocked.
-pub const ERROR_TIMES_MAX: u32 = 3;
-/// Errors that a task remembers: of more, those are forgotten that came up the longest time ago.
-pub const ERRORS_KEPT_MAX: usize = 64;
-/// Turns that tell whether two errors alternate.
-const TURNS_KEPT: usize = 3;
+use crate::limits::{ERROR_TIMES_MAX, ERROR_TURNS_KEPT, ERRORS_KEPT_MAX};
 
 /// An error that came up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +70,7 @@ impl Failures {
         let count = seen.saturating_add(1);
         self.errors.push(Known { error, count, last });
         if self.turns.last() != Some(&error) {
-            if self.turns.len() == TURNS_KEPT {
+            if self.turns.len() == ERROR_TURNS_KEPT {
                 self.turns.remove(0);
             }
             self.turns.push(error);

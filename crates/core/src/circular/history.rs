@@ -6,10 +6,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::approach::{Approach, Words};
+use super::approach::{Approach, Likeness, Words};
 use super::fingerprint::ErrorHash;
+use super::tried::{History, Tried, Weight};
 use super::wording::{Wording, words_of};
 use crate::id::{Seq, VerificationId};
+use crate::limits::{FIX_REWORDED_BYTES_MAX, FIX_TERMS_MAX};
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
@@ -57,16 +59,19 @@ pub enum ErrorReason {
     TakesTurns,
     /// It came up for the third time, or more often.
     TooOften,
+    /// The task is stuck, whatever comes up in it.
+    Stuck,
 }
 
 impl ErrorReason {
     /// All reasons.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::New,
         Self::Repeated,
         Self::CameBack,
         Self::TakesTurns,
         Self::TooOften,
+        Self::Stuck,
     ];
 
     /// The reason's name.
@@ -78,6 +83,7 @@ impl ErrorReason {
             Self::CameBack => "came_back",
             Self::TakesTurns => "takes_turns",
             Self::TooOften => "too_often",
+            Self::Stuck => "stuck",
         }
     }
 }
@@ -114,41 +120,16 @@ pub struct FailedApproach {
     pub wording: Wording,
 }
 
-impl FailedApproach {
-    /// How it is worded by the rule of this build: as it was recorded, or made anew where another rule did that.
-    fn worded(&self) -> Cow<'_, Wording> {
-        if self.wording.is_current() {
-            Cow::Borrowed(&self.wording)
-        } else {
-            Cow::Owned(Wording::of(&self.approach))
-        }
-    }
-}
-
-/// Approaches that failed and that are one, by their words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
-    /// The task in which they did.
-    pub task: Scope,
-    /// The one that is most like what is proposed.
-    pub approach: Approach,
-    /// How much like it, from 0 to 1.
-    pub similarity: f64,
-    /// How often it was tried.
-    pub attempts: u32,
-    /// When the last time.
-    pub last: Timestamp,
-    /// How it failed, the first time first, each reason once.
-    pub reasons: Vec<String>,
-}
-
 /// What follows from an approach that is proposed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApproachJudged {
     /// What the agent may do.
     pub verdict: Verdict,
-    /// What failed before and is like it: those of the task first, then the most alike.
+    /// What failed before and is like it: what counts in the task first, then what was cleared there, then that of others, and of these
+    /// the most alike.
     pub tried: Vec<Tried>,
+    /// Whether more failed than was looked at, or more of it is like what is proposed than is told.
+    pub cut: bool,
 }
 
 /// The task that an approach is proposed to.
@@ -162,7 +143,40 @@ pub struct Proposed<'a> {
     pub cleared_through: Seq,
 }
 
-/// Judges an approach to a task by what failed in its project.
+/// What may still be looked at to answer one question.
+struct Room {
+    terms: usize,
+    reworded_bytes: usize,
+}
+
+impl Room {
+    const ALL: Self = Self {
+        terms: FIX_TERMS_MAX,
+        reworded_bytes: FIX_REWORDED_BYTES_MAX,
+    };
+
+    /// How an approach that failed is worded by the rule of this build: as it was recorded, or made anew where another rule did that
+    /// or none is kept. None where there is no room for it, or for comparing it with what has so many terms.
+    fn worded<'a>(
+        &mut self,
+        failed: &'a FailedApproach,
+        compared_terms: usize,
+    ) -> Option<Cow<'a, Wording>> {
+        let wording = if failed.wording.is_current() {
+            Cow::Borrowed(&failed.wording)
+        } else {
+            let left = self.reworded_bytes.checked_sub(failed.approach.bytes());
+            self.reworded_bytes = left?;
+            Cow::Owned(Wording::of(&failed.approach))
+        };
+        let left = self.terms.checked_sub(wording.terms() + compared_terms);
+        self.terms = left?;
+        Some(wording)
+    }
+}
+
+/// Judges an approach to a task by what failed in its project, as far as there is room for looking at it. Of one task the newest
+/// failures come first, and those of the task itself before all others.
 #[must_use]
 pub fn judge_approach(
     proposed: &Approach,
@@ -170,61 +184,85 @@ pub fn judge_approach(
     failed: &[FailedApproach],
 ) -> ApproachJudged {
     let own = words_of(to.description);
-    let words = Words::left_of(Cow::Owned(Wording::of(proposed)), &own);
-    let mut tried: Vec<(bool, Tried)> = Vec::new();
+    let wording = Wording::of(proposed);
+    let terms = wording.terms();
+    let words = Words::left_of(Cow::Owned(wording), &own);
+    let (mut room, mut history, mut cut) = (Room::ALL, History::default(), false);
     for one in failed {
-        let theirs = Words::left_of(one.worded(), &own);
-        let Some(similarity) = words.likeness(&theirs) else {
+        let Some(wording) = room.worded(one, terms) else {
+            cut = true;
             continue;
         };
-        let counts = one.task == *to.task && one.seq > to.cleared_through;
-        let known = tried
-            .iter_mut()
-            .find(|(known_counts, known)| *known_counts == counts && known.task == one.task);
-        match known {
-            Some((_, known)) => known.take(one, similarity),
-            None => tried.push((counts, Tried::of(one, similarity))),
+        let theirs = Words::left_of(wording, &own);
+        if let Some(alike) = words.likeness(&theirs) {
+            history.take(one, to.weight_of(one), alike);
         }
     }
-    tried.sort_by(|(a_counts, a), (b_counts, b)| {
-        b_counts
-            .cmp(a_counts)
-            .then(b.similarity.total_cmp(&a.similarity))
-            .then_with(|| a.task.cmp(&b.task))
-    });
-    let verdict = match tried.first() {
-        Some((true, _)) => Verdict::Reject,
-        Some((false, _)) => Verdict::Warn,
+    let verdict = match history.most() {
+        Some((Weight::Counts, Likeness::One)) => Verdict::Reject,
+        Some(_) => Verdict::Warn,
         None => Verdict::Allow,
     };
+    let (tried, has_more) = history.told();
     ApproachJudged {
         verdict,
-        tried: tried.into_iter().map(|(_, tried)| tried).collect(),
+        tried,
+        cut: cut || has_more,
     }
 }
 
-impl Tried {
-    fn of(failed: &FailedApproach, similarity: f64) -> Self {
-        Self {
-            task: failed.task.clone(),
-            approach: failed.approach.clone(),
-            similarity,
-            attempts: 1,
-            last: failed.at,
-            reasons: vec![failed.reason.clone()],
+impl Proposed<'_> {
+    fn weight_of(&self, failed: &FailedApproach) -> Weight {
+        if failed.task != *self.task {
+            Weight::Others
+        } else if failed.seq > self.cleared_through {
+            Weight::Counts
+        } else {
+            Weight::Cleared
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(text: &str, wording: Wording) -> FailedApproach {
+        FailedApproach {
+            task: Scope::parse("org/a/project/p/worktree/w/task/t").unwrap(),
+            seq: Seq::new(3),
+            verification: VerificationId::from_bytes([7; 16]),
+            approach: Approach {
+                text: text.to_owned(),
+                ..Approach::default()
+            },
+            reason: String::new(),
+            at: Timestamp::EPOCH,
+            wording,
         }
     }
 
-    /// Counts one more attempt.
-    fn take(&mut self, failed: &FailedApproach, similarity: f64) {
-        self.attempts += 1;
-        self.last = self.last.max(failed.at);
-        if similarity > self.similarity {
-            self.similarity = similarity;
-            self.approach = failed.approach.clone();
-        }
-        if !self.reasons.contains(&failed.reason) {
-            self.reasons.push(failed.reason.clone());
-        }
+    #[test]
+    fn there_is_room_for_so_many_terms_and_for_so_many_bytes_that_are_worded_anew() {
+        let text = "cache the parsed headers";
+        let kept = failed(text, Wording::default());
+        let wording = Wording::of(&kept.approach);
+        let (terms, compared) = (wording.terms(), 5);
+        assert!(terms > 0);
+        let current = failed(text, wording.clone());
+        let mut room = Room {
+            terms: 2 * (terms + compared) + terms,
+            reworded_bytes: text.len() + 1,
+        };
+        let found = room.worded(&current, compared);
+        assert!(matches!(found, Some(Cow::Borrowed(_))));
+        assert_eq!(room.reworded_bytes, text.len() + 1);
+        let anew = room.worded(&kept, compared);
+        assert_eq!(anew.as_deref(), Some(&wording));
+        // Nothing more is made anew, and what is worded has no room beside what it is compared with.
+        assert_eq!((room.terms, room.reworded_bytes), (terms, 1));
+        assert_eq!(room.worded(&kept, 0), None);
+        assert_eq!(room.worded(&current, compared), None);
+        assert!(room.worded(&current, 0).is_some());
     }
 }

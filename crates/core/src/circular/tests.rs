@@ -4,9 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::id::{Seq, VerificationId};
+use crate::limits::ERRORS_KEPT_MAX;
 use crate::scope::Scope;
 use crate::time::Timestamp;
 
+mod bounds;
 mod judged;
 mod shapes;
 
@@ -221,17 +223,57 @@ fn what_failed_in_another_task_or_before_a_pass_warns() {
         );
     }
     let own = [
-        failed(TASK, tried.clone(), 3, "no use"),
         failed(TASK, tried.clone(), 4, "worse"),
+        failed(TASK, tried.clone(), 3, "no use"),
     ];
     let found = judged(&tried, &[&own[..], &[elsewhere, cleared]].concat());
     assert_eq!(found.verdict, Verdict::Reject);
     assert_eq!(found.tried.len(), 3);
     assert_eq!(
         (found.tried[0].attempts, &found.tried[0].reasons[..]),
-        (2, &["no use".to_owned(), "worse".to_owned()][..])
+        (2, &["worse".to_owned(), "no use".to_owned()][..])
     );
-    assert_eq!(found.tried[0].last, own[1].at);
+    assert_eq!(found.tried[0].last, own[0].at);
+    // What was cleared in the task stands before what failed in another one, which is as alike.
+    let tasks = found.tried.iter().map(|tried| tried.task.as_str());
+    let other = "org/a/project/p/worktree/w/task/u";
+    assert_eq!(tasks.collect::<Vec<_>>(), [TASK, TASK, other]);
+    assert_eq!(found.tried[1].last, Timestamp::from_ms(2_000));
+}
+
+#[test]
+fn what_differs_in_a_word_or_two_warns_wherever_the_other_failed() {
+    let of = |what: &str| {
+        let text = format!("Increase the read timeout of the HTTP {what}");
+        approach(&text, &["src/http.rs"], &["Client::read"])
+    };
+    let proposed = of("client");
+    for (task, seq) in [
+        (TASK, 3),
+        (TASK, 2),
+        ("org/a/project/p/worktree/w/task/u", 3),
+    ] {
+        let near = failed(task, of("connector"), seq, "no use");
+        let found = judged(&proposed, std::slice::from_ref(&near));
+        assert_eq!(found.verdict, Verdict::Warn, "{task} {seq}");
+        let [tried] = &found.tried[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!(tried.likeness, Likeness::Near);
+        assert_eq!((&tried.approach, tried.attempts), (&near.approach, 1));
+        assert_eq!(tried.reasons, ["no use"]);
+        assert!(tried.similarity > 0.3, "{tried:?}");
+    }
+    // Where the same failed as well, that decides, and both are told.
+    let both = [
+        failed(TASK, of("connector"), 4, "no use"),
+        failed(TASK, proposed.clone(), 3, "worse"),
+    ];
+    let found = judged(&proposed, &both);
+    assert_eq!(found.verdict, Verdict::Reject);
+    let told = found.tried.iter();
+    let told: Vec<_> = told.map(|tried| (tried.likeness, tried.attempts)).collect();
+    assert_eq!(told, [(Likeness::One, 1), (Likeness::Near, 1)]);
 }
 
 /// The same, as builds with other rules recorded it.

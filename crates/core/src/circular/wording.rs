@@ -7,12 +7,11 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::approach::{
-    Approach, done, is_acting, is_number, is_place, is_removing, is_stopped, terms,
-};
+use super::approach::Approach;
 use super::lists::{
     ACTIONS, ALIKE, ENDINGS, OF_NUMBERS, OF_REMOVING, SAID_OF_ALL, SHORT, TOGETHER,
 };
+use super::terms::{done, is_acting, is_number, is_place, is_removing, is_stopped, terms};
 use crate::limits::WORDED_BYTES_MAX;
 
 /// Bits of a term that say what the rules know of the word by itself.
@@ -136,9 +135,7 @@ impl Wording {
     /// What is kept of it with an approach that failed: all, or nothing where the approach is long.
     #[must_use]
     pub fn kept(approach: &Approach) -> Self {
-        let names = approach.files.iter().chain(&approach.symbols);
-        let names: usize = names.map(String::len).sum();
-        if approach.text.len() + names > WORDED_BYTES_MAX {
+        if approach.bytes() > WORDED_BYTES_MAX {
             return Self::default();
         }
         Self::of(approach)
@@ -160,16 +157,13 @@ impl Wording {
         let mut words: Vec<Term> = Vec::new();
         let mut names: Vec<String> = Vec::new();
         for file in &approach.files {
-            let file = file.trim_start_matches("./").replace('\\', "/");
+            let file = file_of(file);
             names.extend(terms(&file));
             words.push(Term::of(&format!("file:{file}")));
         }
         for symbol in &approach.symbols {
             names.extend(terms(symbol));
-            // What a symbol is qualified by is often left out.
-            let last = symbol.trim_end_matches("()").rsplit(['.', ':', '#']);
-            let last = last.into_iter().next().unwrap_or_default();
-            words.push(Term::of(&format!("symbol:{}", last.to_lowercase())));
+            words.push(Term::of(&format!("symbol:{}", symbol_of(symbol))));
         }
         let ideas = said.iter().filter(|word| !is_stopped(word));
         words.extend(ideas.map(|word| Term::of(word)));
@@ -180,6 +174,22 @@ impl Wording {
             said: said.iter().map(|word| Term::of(word)).collect(),
         }
     }
+
+    /// How many terms it has.
+    pub(super) const fn terms(&self) -> usize {
+        self.words.len() + self.names.len() + self.said.len()
+    }
+}
+
+/// A file by the name under which it is compared.
+pub(super) fn file_of(name: &str) -> String {
+    name.trim_start_matches("./").replace('\\', "/")
+}
+
+/// A symbol by the name under which it is compared: what it is qualified by is often left out.
+pub(super) fn symbol_of(name: &str) -> String {
+    let last = name.trim_end_matches("()").rsplit(['.', ':', '#']);
+    last.into_iter().next().unwrap_or_default().to_lowercase()
 }
 
 /// What stands in all lists by which words are known. Opposites are not among them: no wording tells them.
@@ -201,7 +211,7 @@ pub(super) fn holds(terms: &[Term], term: Term) -> bool {
     terms.binary_search(&term).is_ok()
 }
 
-fn in_order(mut terms: Vec<Term>) -> Vec<Term> {
+pub(super) fn in_order(mut terms: Vec<Term>) -> Vec<Term> {
     terms.sort_unstable();
     terms.dedup();
     terms

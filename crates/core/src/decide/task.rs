@@ -123,14 +123,13 @@ pub(super) fn record_failure(
     }
     let verification = verification(context, &failure.said)?;
     let failed = fix_failed(&verification, failure)?;
-    let failures = context.state.task().map(|task| &task.failures);
-    let judged = failed.error.zip(failures);
+    let judged = failed.error.zip(context.state.task());
     let result = AnswerBody::Failed {
         id: verification.id,
         from: verification.from,
         through: verification.through,
         target: verification.target.clone(),
-        judged: judged.map(|(error, failures)| failures.judge(error)),
+        judged: judged.map(|(error, task)| task.judge(error)),
     };
     let tells = failed.error.is_some() || failed.approach.is_some();
     let recorded = Body::VerificationRecorded(Box::new(verification));

@@ -317,11 +317,15 @@ fn a_stuck_task_stays_stuck_and_a_closed_one_takes_no_failure() {
         reason: "it goes in circles".into(),
     };
     world.give(Agent, stuck).unwrap();
-    let (_, judged) = fail(&mut world, ERROR);
-    assert_eq!(judged.reason, ErrorReason::New);
-    let task = world.state.task().unwrap();
-    assert_eq!(task.status, TaskStatus::Stuck);
-    assert_eq!(task.failures.judge(judged.error).count, 2);
+    for count in 1..=4 {
+        // It is counted as ever, and whatever came up before, nobody is to try anything.
+        let (_, judged) = fail(&mut world, ERROR);
+        let told = (judged.verdict, judged.reason, judged.count);
+        assert_eq!(told, (Verdict::Block, ErrorReason::Stuck, count));
+        let task = world.state.task().unwrap();
+        assert_eq!(task.status, TaskStatus::Stuck);
+        assert_eq!(task.failures.judge(judged.error).count, count + 1);
+    }
     let close = Command::CloseTask {
         closing: Closing::Failed,
         reason: "given up".into(),
@@ -338,6 +342,25 @@ fn a_stuck_task_stays_stuck_and_a_closed_one_takes_no_failure() {
     let mut project = World::new(PROJECT);
     let refused = project.give(Orchestrator, failure(Some(ERROR), None, &[]));
     assert_eq!(refused.unwrap_err().code, ErrorCode::InvalidScope);
+}
+
+#[test]
+fn whoever_clears_a_stuck_task_and_what_passes_in_it_has_errors_judged_by_what_they_are() {
+    let mut world = World::task();
+    let stuck = || Command::MarkStuck {
+        reason: "it goes in circles".into(),
+    };
+    world.give(Agent, stuck()).unwrap();
+    assert_eq!(fail(&mut world, ERROR).1.reason, ErrorReason::Stuck);
+    world.give(Human, Command::ClearStuck).unwrap();
+    // What failed meanwhile counts.
+    let (_, judged) = fail(&mut world, ERROR);
+    assert_eq!((judged.reason, judged.count), (ErrorReason::Repeated, 2));
+    world.give(Agent, stuck()).unwrap();
+    assert_eq!(fail(&mut world, ERROR).1.reason, ErrorReason::Stuck);
+    pass(&mut world);
+    let (_, judged) = fail(&mut world, ERROR);
+    assert_eq!((judged.reason, judged.count), (ErrorReason::New, 1));
 }
 
 #[test]
@@ -375,6 +398,7 @@ fn while_an_older_node_lives_a_failure_is_recorded_as_its_verification_and_judge
 enum Step {
     Fail(u8),
     Pass,
+    Mark,
     Clear,
     Append,
 }
@@ -383,6 +407,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         6 => (0_u8..4).prop_map(Step::Fail),
         1 => Just(Step::Pass),
+        1 => Just(Step::Mark),
         1 => Just(Step::Clear),
         1 => Just(Step::Append),
     ];
@@ -390,29 +415,35 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Whatever lies between failures, each is judged by those since the last pass, and by nothing else.
+    /// Whatever lies between failures, each is judged by those since the last pass and by whether the task is stuck, and by
+    /// nothing else.
     #[test]
     fn a_failure_is_judged_by_those_since_the_last_pass(steps in steps(), lags in select(vec![false, true])) {
         let mut world = World::task();
         world.in_batch = lags;
-        let mut known = Failures::default();
+        let (mut known, mut is_stuck) = (Failures::default(), false);
         for step in steps {
             match step {
                 Step::Fail(number) => {
                     let error = format!("KeyError: 'key_{number}'");
                     let (_, judged) = fail(&mut world, &error);
-                    prop_assert_eq!(judged, known.judge(ErrorHash::of(&error)));
+                    let mut expected = known.judge(ErrorHash::of(&error));
+                    if is_stuck {
+                        (expected.verdict, expected.reason) = (Verdict::Block, ErrorReason::Stuck);
+                    }
+                    prop_assert_eq!(judged, expected);
                     known.came_up(ErrorHash::of(&error), world.state.row().tip.seq);
                 }
                 Step::Pass => {
                     pass(&mut world);
-                    known = Failures::default();
+                    (known, is_stuck) = (Failures::default(), false);
                 }
-                Step::Clear => {
+                Step::Mark => {
                     let stuck = Command::MarkStuck { reason: "no way on".into() };
-                    drop(world.give(Agent, stuck));
-                    drop(world.give(Human, Command::ClearStuck));
+                    // Only an open task is marked.
+                    is_stuck |= world.give(Agent, stuck).is_ok();
                 }
+                Step::Clear => is_stuck &= world.give(Human, Command::ClearStuck).is_err(),
                 Step::Append => drop(world.give(Agent, append("x", None))),
             }
         }

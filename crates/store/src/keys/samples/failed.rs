@@ -2,13 +2,13 @@
 
 use sillok_core::chain::StoredEvent;
 use sillok_core::circular::{
-    Approach, ERRORS_KEPT_MAX, ErrorHash, FailedApproach, Failures, Term, Wording,
+    Approach, ErrorHash, FailedApproach, Failures, Term, Wording,
 };
 use sillok_core::event::{Body, FixFailed};
 use sillok_core::id::{Seq, VerificationId};
 use sillok_core::limits::{
-    APPROACH_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX, FAILURE_REASON_BYTES_MAX,
-    SHORT_TEXT_BYTES_MAX,
+    APPROACH_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX, ERRORS_KEPT_MAX,
+    FAILURE_REASON_BYTES_MAX, SHORT_TEXT_BYTES_MAX,
 };
 use sillok_core::task::{Task, TaskStatus};
 use sillok_core::time::Timestamp;

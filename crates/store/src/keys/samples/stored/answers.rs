@@ -152,7 +152,8 @@ fn of_failures() -> Vec<Sample<AnswerBody>> {
         Repeated,
         CameBack,
         TakesTurns,
-        TooOften
+        TooOften,
+        Stuck
     });
     let mut all = with_each("verdict", verdicts, |verdict| {
         failed(verdict, ErrorReason::New)
