@@ -51,6 +51,7 @@ pub mod staging;
 pub mod stamp;
 pub mod state;
 pub mod task;
+pub mod terminal;
 pub mod time;
 pub mod token;
 pub mod trace;

@@ -40,9 +40,11 @@ pub const ERROR_TEXT_BYTES_MAX: usize = 32 << 10;
 pub const APPROACH_NAMES_MAX: usize = 64;
 /// Bytes of one of these names.
 pub const APPROACH_NAME_BYTES_MAX: usize = 512;
-/// Bytes of an approach with its names up to which its wording is kept when it fails: that of a longer one is made anew whenever
-/// it is compared, since there may be seven times as much of it.
+/// Bytes of an approach with its names up to which its wording is kept when it fails: that of a longer one is made anew where
+/// it is compared.
 pub const WORDED_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a wording that is kept, for each byte of its approach.
+pub const WORDING_BYTES_FACTOR: usize = 8;
 /// Bytes of an approach with all its names: with what frames them, they fit one value of the store.
 pub const APPROACH_BYTES_MAX: usize = 88 << 10;
 /// Tenths of all words of two approaches that are of both, at most, where these are two: more make one of them.
@@ -51,8 +53,8 @@ pub const APPROACH_ALIKE_TENTHS: usize = 3;
 pub const FIX_FAILURES_MAX: usize = 4_096;
 /// Bytes of the rows of those that are looked at.
 pub const FIX_FAILURES_BYTES_MAX: usize = 8 << 20;
-/// Bytes of approaches whose wording is made anew for one check, since none is kept of them or another rule made it: to make one takes
-/// far longer than to compare two.
+/// Bytes of approaches whose wording is made anew for one check, since none is kept of them or another rule made it: to make one
+/// takes far longer than to compare two.
 pub const FIX_REWORDED_BYTES_MAX: usize = 512 << 10;
 /// Terms of wordings that one check compares; those of what is proposed count with each.
 pub const FIX_TERMS_MAX: usize = 8 << 20;
@@ -66,7 +68,8 @@ pub const FIX_TOLD_BYTES_MAX: usize = 1 << 10;
 pub const ERROR_TIMES_MAX: u32 = 3;
 /// Errors that a task remembers: of more, those are forgotten that came up the longest time ago.
 pub const ERRORS_KEPT_MAX: usize = 64;
-/// Errors that a task remembers in their order, without those that are the same as the one before, to tell whether two take turns.
+/// Errors that a task remembers in their order, without those that are the same as the one before: they tell whether two take
+/// turns.
 pub const ERROR_TURNS_KEPT: usize = 3;
 /// Bytes that are kept of why an approach failed.
 pub const FAILURE_REASON_BYTES_MAX: usize = 512;

@@ -10,7 +10,10 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 mod assignment;
+mod hidden;
 mod shape;
+
+pub use hidden::{mask_hidden, mask_shown};
 
 /// What every replacement begins with. Text that begins so is masked already.
 const MASKED: &str = "[masked:";

@@ -176,7 +176,7 @@ impl Task {
         }
     }
 
-    /// Judges an error that comes up now: by what failed before, and whatever that is where the task is stuck, which takes no fix.
+    /// Judges an error that comes up now: by what failed before, and where the task is stuck, which takes no fix, by that.
     #[must_use]
     pub fn judge(&self, error: ErrorHash) -> ErrorJudged {
         let judged = self.failures.judge(error);

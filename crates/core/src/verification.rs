@@ -14,11 +14,14 @@ use crate::error::{Error, ErrorCode};
 use crate::id::{Seq, VerificationId};
 use crate::limits::{
     APPROACH_BYTES_MAX, APPROACH_NAME_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX,
-    SHORT_TEXT_BYTES_MAX,
+    SHORT_TEXT_BYTES_MAX, WORDED_BYTES_MAX, WORDING_BYTES_FACTOR,
 };
 use crate::principal::Actor;
 use crate::scope::Scope;
 use crate::time::Timestamp;
+
+/// How often what is recorded is written: in an event, and in a row.
+const WRITTEN: usize = 2;
 
 /// How a verification ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -162,6 +165,13 @@ impl NewVerification {
         }
         citation::check_all(&self.citations)
     }
+
+    /// Bytes that recording it writes of its error and its approach.
+    #[must_use]
+    pub fn written_bytes(&self) -> usize {
+        let texts = [&self.error, &self.approach].into_iter().flatten();
+        WRITTEN * texts.map(String::len).sum::<usize>()
+    }
 }
 
 /// A failed verification as its recorder hands it over, with what the fix was that failed.
@@ -202,13 +212,19 @@ impl NewFailure {
         check_bytes(approach, &self.files, &self.symbols)
     }
 
-    /// Bytes of its error, its approach and its names.
+    /// Bytes that recording it writes of all that it says: beside its verification an event and a row, each with the approach,
+    /// the names of what that touches, and its wording where that is kept.
     #[must_use]
-    pub fn text_bytes(&self) -> usize {
-        let texts = [&self.said.error, &self.said.approach];
-        let names = self.files.iter().chain(&self.symbols);
-        let all = texts.into_iter().flatten().chain(names);
-        all.map(String::len).sum()
+    pub fn written_bytes(&self) -> usize {
+        let names = self.files.iter().chain(&self.symbols).map(String::len);
+        let approach = self.said.approach.as_ref().map_or(0, String::len);
+        let tried = approach + names.sum::<usize>();
+        let wording = if tried <= WORDED_BYTES_MAX {
+            WORDING_BYTES_FACTOR * tried
+        } else {
+            0
+        };
+        self.said.written_bytes() + WRITTEN * (tried + wording)
     }
 }
 
@@ -382,9 +398,17 @@ mod tests {
     }
 
     #[test]
-    fn all_that_a_failure_says_is_counted() {
+    fn all_that_a_failure_says_counts_as_often_as_it_is_written() {
         let file = ["four".to_owned(), "seven77".to_owned()];
-        assert_eq!(failure(Some("abc"), &file).text_bytes(), 1 + 3 + 4 + 7);
-        assert_eq!(failure(None, &[]).text_bytes(), 1);
+        let (said, tried) = (1 + 3, 3 + 4 + 7);
+        let wording = WORDING_BYTES_FACTOR * tried;
+        let failed = failure(Some("abc"), &file);
+        assert_eq!(failed.written_bytes(), 2 * said + 2 * (tried + wording));
+        assert_eq!(failed.said.written_bytes(), 2 * said);
+        assert_eq!(failure(None, &[]).written_bytes(), 2);
+        // Of a long one no wording is kept.
+        let long = failure(Some(&"a".repeat(WORDED_BYTES_MAX)), &file);
+        let tried = WORDED_BYTES_MAX + 4 + 7;
+        assert_eq!(long.written_bytes(), 2 * (1 + WORDED_BYTES_MAX) + 2 * tried);
     }
 }

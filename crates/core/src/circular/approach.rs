@@ -132,8 +132,8 @@ impl<'a> Words<'a> {
     }
 
     /// How far the two are one approach, and how much alike, as [`Self::jaccard`] says; none where they are two. Where nothing
-    /// speaks against one but that a word or two of the sentence are others, they are near: nobody can tell by words alone whether
-    /// that is another thing, or another name of the same.
+    /// speaks against one but that a word or two of the sentence are others, they are near: nobody can tell by words alone
+    /// whether that is another thing, or another name of the same.
     #[must_use]
     pub fn likeness(&self, other: &Words<'_>) -> Option<(Likeness, f64)> {
         // Of most approaches that failed no word is among those that are proposed.

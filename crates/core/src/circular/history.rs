@@ -1,6 +1,7 @@
 //! What follows from what failed before: whether an error that comes up, or an approach that is proposed, goes in circles.
 //!
-//! Owns the verdicts, and that on an approach. It must not know how failures are kept, nor how errors and approaches are told apart.
+//! Owns the verdicts, and that on an approach. It must not know how failures are kept, nor how errors and approaches are told
+//! apart, nor how much is told.
 
 use std::borrow::Cow;
 
@@ -125,8 +126,8 @@ pub struct FailedApproach {
 pub struct ApproachJudged {
     /// What the agent may do.
     pub verdict: Verdict,
-    /// What failed before and is like it: what counts in the task first, then what was cleared there, then that of others, and of these
-    /// the most alike.
+    /// What failed before and is like it: what counts in the task first, then what was cleared there, then that of others, and
+    /// of these the most alike.
     pub tried: Vec<Tried>,
     /// Whether more failed than was looked at, or more of it is like what is proposed than is told.
     pub cut: bool,
@@ -155,8 +156,8 @@ impl Room {
         reworded_bytes: FIX_REWORDED_BYTES_MAX,
     };
 
-    /// How an approach that failed is worded by the rule of this build: as it was recorded, or made anew where another rule did that
-    /// or none is kept. None where there is no room for it, or for comparing it with what has so many terms.
+    /// How an approach that failed is worded by the rule of this build: as it was recorded, or made anew where another rule did
+    /// that or none is kept. None where there is no room for it, or for comparing it with what has so many terms.
     fn worded<'a>(
         &mut self,
         failed: &'a FailedApproach,
@@ -175,8 +176,8 @@ impl Room {
     }
 }
 
-/// Judges an approach to a task by what failed in its project, as far as there is room for looking at it. Of one task the newest
-/// failures come first, and those of the task itself before all others.
+/// Judges an approach to a task by what failed in its project, as far as there is room for looking at it. Of one task the
+/// newest failures come first, and those of the task itself before all others.
 #[must_use]
 pub fn judge_approach(
     proposed: &Approach,

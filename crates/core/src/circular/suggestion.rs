@@ -1,7 +1,7 @@
 //! What an agent is advised to do whose approach failed before, or whose task is stuck: it follows from what failed.
 //!
-//! Owns the texts, in both languages. What others wrote stands in them in quotation marks, on one line and in short. It must not know
-//! how a verdict is reached.
+//! Owns the texts, in both languages. What others wrote stands in them in quotation marks, on one line and in short. It must
+//! not know how a verdict is reached.
 
 use super::approach::Likeness;
 use super::history::{ApproachJudged, Verdict};

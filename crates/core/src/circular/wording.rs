@@ -220,6 +220,7 @@ pub(super) fn in_order(mut terms: Vec<Term>) -> Vec<Term> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::WORDING_BYTES_FACTOR;
 
     fn worded(text: &str, files: &[&str]) -> Wording {
         Wording::of(&Approach {
@@ -316,7 +317,8 @@ mod tests {
             let kept = Wording::kept(&approach);
             assert!(kept.is_current());
             let bytes = postcard::to_allocvec(&kept).unwrap().len();
-            assert!(bytes <= 32 << 10, "{bytes}: {}", approach.text);
+            let most = WORDING_BYTES_FACTOR * WORDED_BYTES_MAX;
+            assert!(bytes <= most, "{bytes}: {}", approach.text);
         }
     }
 

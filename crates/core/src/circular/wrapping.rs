@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use crate::terminal::shown;
+
 /// When a line was logged, as it stands at its beginning.
 const STAMP: &str = r"(?:\d{4}[-/]\d{2}[-/]\d{2}[T ]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?Z\b| ?[+-]\d{2}:?\d{2})?(?: UTC| GMT)?|\d{1,2}/\w{3}/\d{4}[: ]\d{2}:\d{2}:\d{2}(?: [+-]\d{4})?|(?:\w{3} )?\w{3} +\d{1,2} \d{2}:\d{2}:\d{2}(?:\.\d+)?(?: \d{4})?|\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?(?: [AP]M)?|\d{10}(?:\.\d+|\d{3})?)";
 
@@ -51,11 +53,6 @@ const VOLATILE: &[&str] = &[
     "stacktrace",
     "uptime",
 ];
-
-static TERMINAL: LazyLock<Regex> = LazyLock::new(|| {
-    let shape = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]";
-    Regex::new(shape).expect("a shape")
-});
 
 /// What begins a line, and what is left of it, in this order.
 static PREFIXES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
@@ -119,7 +116,7 @@ const SHARED_MIN: usize = 3;
 
 /// A text without what is wrapped around its lines.
 pub(super) fn unwrapped(text: &str) -> String {
-    let text = TERMINAL.replace_all(text, "");
+    let text = shown(text);
     let mut lines: Vec<Cow<'_, str>> = text
         .lines()
         .map(|line| {

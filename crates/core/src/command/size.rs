@@ -62,8 +62,8 @@ impl Command {
                         + erase.reason.len()
                 }
                 Self::DeclareRelation { meaning, .. } => meaning.len(),
-                // The approach is written twice more: in the event that says what failed, and in the row of that.
-                Self::RecordFailure(failure) => failure.text_bytes(),
+                Self::RecordVerification(said) => said.written_bytes(),
+                Self::RecordFailure(failure) => failure.written_bytes(),
                 Self::EraseVerifications(erase) => {
                     size_of_val(erase.verifications.as_slice()) + erase.reason.len()
                 }

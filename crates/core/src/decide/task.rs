@@ -1,5 +1,7 @@
 //! Deciding what is done to a task: opening, verifying, marking, closing, archiving.
 
+use std::borrow::Cow;
+
 use super::{Context, Decision, check_level, check_short, check_stated, promotion};
 use crate::circular::{Approach, ErrorHash, Wording, reason_of};
 use crate::command::{AnswerBody, VerificationRef};
@@ -13,7 +15,7 @@ use crate::principal::{Principal, PrincipalKind};
 use crate::promotion::PublishReport;
 use crate::provenance::check_citations;
 use crate::scope::{Level, Scope};
-use crate::secret::{mask, whole_before};
+use crate::secret::{mask, mask_hidden, mask_shown, whole_before};
 use crate::task::{Closing, Task, TaskAction, TaskStatus};
 use crate::verification::{
     NewFailure, NewVerification, Verification, VerificationSource, check_approach,
@@ -146,7 +148,7 @@ fn fix_failed(verification: &Verification, failure: &NewFailure) -> Result<FixFa
     let names = |names: &[String]| -> Vec<String> {
         let names = names.iter();
         names
-            .map(|name| masked(name, APPROACH_NAME_BYTES_MAX))
+            .map(|name| as_far_as(APPROACH_NAME_BYTES_MAX, mask_shown(name)))
             .collect()
     };
     let approach = said.approach.clone().map(|text| Approach {
@@ -162,14 +164,14 @@ fn fix_failed(verification: &Verification, failure: &NewFailure) -> Result<FixFa
         error: error.map(ErrorHash::of),
         wording: approach.as_ref().map(Wording::kept).unwrap_or_default(),
         approach,
-        // Without what colours a line, a secret may stand there that was none before.
-        reason: masked(&reason, FAILURE_REASON_BYTES_MAX),
+        // Without what is wrapped around a line, a secret may stand there that was none before.
+        reason: as_far_as(FAILURE_REASON_BYTES_MAX, mask(&reason).text),
     })
 }
 
-/// A text with its secrets masked, as far as there is room for it: in place of a short secret more may stand.
-fn masked(text: &str, bytes_max: usize) -> String {
-    let mut text = mask(text).text.into_owned();
+/// A masked text as far as there is room for it: in place of a short secret more may stand.
+fn as_far_as(bytes_max: usize, masked: Cow<'_, str>) -> String {
+    let mut text = masked.into_owned();
     if text.len() > bytes_max {
         text.truncate(whole_before(&text, bytes_max));
     }
@@ -189,15 +191,16 @@ fn verification(context: &Context<'_>, said: &NewVerification) -> Result<Verific
         &principal.actor.to_string(),
         context.submission.id,
     );
-    let text = |text: &Option<String>| {
+    let text = |text: &Option<String>, masked: fn(&str) -> Cow<'_, str>| {
         let text = text.as_deref();
-        text.map(|text| masked(text, ERROR_TEXT_BYTES_MAX))
+        text.map(|text| as_far_as(ERROR_TEXT_BYTES_MAX, masked(text)))
     };
     Ok(Verification {
         id,
         said: NewVerification {
-            error: text(&said.error),
-            approach: text(&said.approach),
+            error: text(&said.error, mask_hidden),
+            // What was tried is told in words, and colours nothing.
+            approach: text(&said.approach, mask_shown),
             ..said.clone()
         },
         recorder: principal.actor.clone(),

@@ -13,8 +13,8 @@ use crate::error::ErrorCode;
 use crate::event::{Body, FixFailed};
 use crate::id::{Seq, VerificationId};
 use crate::limits::{
-    APPROACH_BYTES_MAX, APPROACH_NAME_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX,
-    FAILURE_REASON_BYTES_MAX,
+    APPROACH_BYTES_MAX, APPROACH_NAME_BYTES_MAX, APPROACH_NAMES_MAX, BATCH_BYTES_MAX,
+    ERROR_TEXT_BYTES_MAX, FAILURE_REASON_BYTES_MAX, WORDED_BYTES_MAX,
 };
 use crate::membership::WireVersion;
 use crate::principal::PrincipalKind::{self, Agent, Human, Orchestrator, System};
@@ -203,13 +203,56 @@ fn secrets_are_masked_wherever_they_are_said() {
 }
 
 #[test]
-fn a_secret_that_colours_hid_is_masked_where_they_are_taken_off() {
-    let error = "ValueError: ghp_abcdefghij\u{1b}[0mabcdefghi1klmnopqrst is no token";
+fn a_secret_that_colours_split_is_masked_wherever_it_is_said() {
+    let (head, tail) = ("ghp_abcdefghijklmnopqrstuv", "wxyz0123456789");
+    let split = format!("{head}\u{1b}[0m{tail}");
     let mut world = World::task();
-    fail(&mut world, error);
-    let fix = last(&world).1.unwrap();
-    assert!(!fix.reason.contains("ghp_"), "{}", fix.reason);
+    let Command::RecordFailure(mut said) = failure(
+        Some(&format!("ValueError: {split} is no token")),
+        Some(&format!("use {split} in its place")),
+        &[&format!("src/{split}.py")],
+    ) else {
+        panic!("it is a failure")
+    };
+    said.symbols = vec![split.clone()];
+    let answer = world.give(Orchestrator, Command::RecordFailure(said));
+    let left = format!("{answer:?} {:?} {:?}", bodies(&world), world.changes);
+    for part in [head, tail] {
+        assert!(!left.contains(part), "{left}");
+    }
+    let (recorded, fix) = last(&world);
+    let fix = fix.unwrap();
+    let approach = fix.approach.unwrap();
+    let error = "ValueError: [masked:github_token] is no token";
+    assert_eq!(recorded.said.error.as_deref(), Some(error));
     assert!(fix.reason.contains("is no token"), "{}", fix.reason);
+    assert_eq!(approach.text, "use [masked:github_token] in its place");
+    // What stands right behind the colour may be the end of the secret.
+    assert_eq!(approach.files, ["src/[masked:github_token]"]);
+    assert_eq!(approach.symbols, ["[masked:github_token]"]);
+}
+
+#[test]
+fn an_error_keeps_its_colours_and_an_approach_has_none() {
+    let error = "\u{1b}[31mKeyError\u{1b}[0m: 'user_id'";
+    let mut world = World::task();
+    let approach = "\u{1b}[1mcatch\u{1b}[0m it";
+    let command = failure(Some(error), Some(approach), &["src/\u{7}a.py"]);
+    world.give(Orchestrator, command).unwrap();
+    let (recorded, fix) = last(&world);
+    assert_eq!(recorded.said.error.as_deref(), Some(error));
+    assert_eq!(recorded.said.approach.as_deref(), Some("catch it"));
+    let approach = fix.unwrap().approach.unwrap();
+    assert_eq!(
+        (&*approach.text, &*approach.files[0]),
+        ("catch it", "src/a.py")
+    );
+    // Nothing but colours says nothing.
+    for (approach, file) in [("\u{1b}[0m", "a.py"), ("catch it", "\u{1b}[0m")] {
+        let command = failure(Some(error), Some(approach), &[file]);
+        let refused = world.give(Orchestrator, command).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidArgument);
+    }
 }
 
 #[test]
@@ -260,6 +303,57 @@ fn the_largest_failure_fits_one_value_of_the_store_in_each_of_its_events() {
     let row = rows(&world).pop().unwrap();
     let bytes = postcard::to_allocvec(&row).unwrap().len();
     assert!(bytes < VALUE_BYTES_MAX - 4_000, "{bytes}");
+}
+
+/// Bytes of what a failure writes of an error and an approach, and as how much it counts.
+fn written_and_counted(error: &str, approach: &str, names: &[String]) -> (usize, usize) {
+    let Command::RecordFailure(mut said) = failure(Some(error), Some(approach), &[]) else {
+        panic!("it is a failure")
+    };
+    (said.files, said.symbols) = (names.to_vec(), names.to_vec());
+    let command = Command::RecordFailure(said);
+    let counted = command.size_bytes();
+    let mut world = World::task();
+    world.changes.clear();
+    world.give(Orchestrator, command).unwrap();
+    let bytes = |value: Result<Vec<u8>, postcard::Error>| value.unwrap().len();
+    let events = world.events[1..].iter();
+    let events: usize = events
+        .map(|event| bytes(postcard::to_allocvec(event)))
+        .sum();
+    let rows = world.changes.iter().map(|change| match change {
+        Change::Verification(row) => bytes(postcard::to_allocvec(row)),
+        Change::ApproachFailed(row) => bytes(postcard::to_allocvec(row)),
+        _ => 0,
+    });
+    (events + rows.sum::<usize>(), counted)
+}
+
+#[test]
+fn a_failure_counts_its_texts_as_often_as_they_are_written_and_the_largest_fits_one_transaction() {
+    /// The most that one transaction of the store takes, and what stands around the texts.
+    const TRANSACTION_BYTES_MAX: usize = 10_000_000;
+    const FRAME_BYTES_MAX: usize = 4_000;
+    let text = "t".repeat(ERROR_TEXT_BYTES_MAX);
+    let name_bytes = (APPROACH_BYTES_MAX - ERROR_TEXT_BYTES_MAX) / (2 * APPROACH_NAMES_MAX);
+    let names = vec!["n".repeat(name_bytes); APPROACH_NAMES_MAX];
+    let (written, counted) = written_and_counted(&text, &text, &names);
+    assert!(written > 2 * (ERROR_TEXT_BYTES_MAX + APPROACH_BYTES_MAX));
+    let around = written - FRAME_BYTES_MAX..written + FRAME_BYTES_MAX;
+    assert!(around.contains(&counted), "{written} {counted}");
+    // A batch holds no more than it has room for, or one command alone.
+    assert!(counted.max(BATCH_BYTES_MAX) < TRANSACTION_BYTES_MAX / 8);
+    // Of an approach that keeps its wording, that may be most of it.
+    let letter = |number: usize| char::from(b'a' + u8::try_from(number % 26).unwrap());
+    let words = (0..WORDED_BYTES_MAX / 3);
+    let words: String = words
+        .flat_map(|number| [letter(number), letter(number / 26), ' '])
+        .collect();
+    let (written, counted) = written_and_counted("e", &words, &[]);
+    assert!(written > 4 * WORDED_BYTES_MAX, "{written}");
+    assert!(counted + FRAME_BYTES_MAX > written, "{written} {counted}");
+    let none = written_and_counted("e", "a", &[]);
+    assert!(none.1 + FRAME_BYTES_MAX > none.0, "{none:?}");
 }
 
 #[test]
