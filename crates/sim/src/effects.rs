@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 177] = [
+pub const EXPECTED: [&str; 178] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -107,6 +107,7 @@ pub const EXPECTED: [&str; 177] = [
     "entry left out where it had ended",
     "entry recalled where it held still",
     "entry taken out by maintenance",
+    "error in a stuck task blocked",
     "error of another agent counted",
     "error that came back warned of",
     "error that came too often blocked",

@@ -1,12 +1,13 @@
 //! Reading what failed: whether an approach that is proposed to a task is one that failed before.
 //!
-//! Owns which failures are looked at, and how many. When two approaches are one, and what follows, is `core::circular`'s.
+//! Owns which failures are looked at, in which order, and how many. When two approaches are one, and what follows, is
+//! `core::circular`'s.
 
 use sillok_core::circular::{
     Approach, ApproachJudged, FailedApproach, Proposed, Verdict, judge_approach,
 };
 use sillok_core::id::Seq;
-use sillok_core::limits::FIX_FAILURES_MAX;
+use sillok_core::limits::{FIX_FAILURES_BYTES_MAX, FIX_FAILURES_MAX};
 use sillok_core::scope::{Level, Scope};
 use sillok_core::task::{Task, TaskStatus, opening_text};
 use sillok_core::{Error, ErrorCode};
@@ -27,13 +28,12 @@ pub struct FixChecked {
     pub judged: ApproachJudged,
     /// Why the task is stuck; none where it is not. A task that is stuck takes no fix, whatever it is.
     pub stuck: Option<String>,
-    /// Whether more failed in the project than was looked at.
-    pub cut: bool,
 }
 
 impl<S: Store> Reader<S> {
-    /// What follows from an approach to a task by what failed in it and in the other tasks of its project: of the task all is
-    /// looked at first, and both together as far as [`FIX_FAILURES_MAX`].
+    /// What follows from an approach to a task by what failed in it and in the other tasks of its project: what counts in the
+    /// task is looked at first, then what was cleared there, then the others, and of one task the newest failures first, all
+    /// together as far as [`FIX_FAILURES_MAX`] and [`FIX_FAILURES_BYTES_MAX`].
     ///
     /// # Errors
     /// `invalid_scope` for what is no task, `not_found` for one that was never opened, and what the store answers.
@@ -50,10 +50,9 @@ impl<S: Store> Reader<S> {
     ) -> Result<FixChecked, Error> {
         let mut txn = self.snapshot().await?;
         let opened = opened_task(&mut txn, task).await?;
-        let failed = failures(&mut txn, task).await;
-        let (failed, cut) = failed.map_err(|error| refusal(&error))?;
-        let asked = (task, proposed);
-        Ok(checked(protocol, asked, &opened, &failed, cut))
+        let gathered = Gathered::of(&mut txn, task, opened.failures.cleared_through).await;
+        let gathered = gathered.map_err(|error| refusal(&error))?;
+        Ok(checked(protocol, (task, proposed), &opened, &gathered))
     }
 
     /// Approaches to a task that failed behind an event, in the order in which they did.
@@ -102,8 +101,7 @@ fn checked<P: Protocol>(
     protocol: P,
     (task, proposed): (&Scope, &Approach),
     opened: &Task,
-    failed: &[FailedApproach],
-    cut: bool,
+    gathered: &Gathered,
 ) -> FixChecked {
     let description = opening_text(&opened.title, &opened.description);
     let forgives = protocol.keeps(Safeguard::ForgivesClearedApproaches);
@@ -116,7 +114,8 @@ fn checked<P: Protocol>(
             Seq::ZERO
         },
     };
-    let mut judged = judge_approach(proposed, to, failed);
+    let mut judged = judge_approach(proposed, to, &gathered.failed);
+    judged.cut |= gathered.cut;
     if !protocol.keeps(Safeguard::WarnsOfOtherTasks)
         && judged.tried.iter().any(|tried| tried.task != *task)
     {
@@ -127,43 +126,67 @@ fn checked<P: Protocol>(
     if is_stuck {
         judged.verdict = Verdict::Block;
     }
-    FixChecked { judged, stuck, cut }
+    FixChecked { judged, stuck }
 }
 
-/// What failed in a task, and behind it what failed in the other tasks of its project.
-async fn failures(
-    txn: &mut impl Txn,
-    task: &Scope,
-) -> Result<(Vec<FailedApproach>, bool), StoreError> {
-    let mut found = Vec::new();
-    let own = failed_approach::range_inside(task);
-    let mut cut = read(txn, own.clone(), &mut found, |failed| failed.task == *task).await?;
-    if let Some(project) = task.at_level(Level::Project) {
-        let all = failed_approach::range_inside(&project);
-        let before = KeyRange::new(all.begin, own.begin);
-        let behind = KeyRange::new(own.end, all.end);
-        let is_inside = |failed: &FailedApproach| project.contains(&failed.task);
-        for range in [before, behind] {
-            cut |= read(txn, range, &mut found, is_inside).await?;
-        }
-    }
-    Ok((found, cut))
+/// What failed, as far as there is room for it.
+#[derive(Default)]
+struct Gathered {
+    failed: Vec<FailedApproach>,
+    /// Bytes of all rows that were looked at.
+    bytes: usize,
+    /// Whether there is more.
+    cut: bool,
 }
 
-/// Takes those of a range that lie where they are looked for, as far as there is room. Whether there are more.
-async fn read(
-    txn: &mut impl Txn,
-    range: KeyRange,
-    found: &mut Vec<FailedApproach>,
-    lies_there: impl Fn(&FailedApproach) -> bool,
-) -> Result<bool, StoreError> {
-    let mut rows = RowStream::new(range).growing();
-    while let Some((key, value)) = rows.next(txn).await? {
-        if found.len() == FIX_FAILURES_MAX {
-            return Ok(true);
+impl Gathered {
+    /// What failed in a task, first what did so behind the last pass that cleared anything, and behind it what failed in the
+    /// other tasks of its project.
+    async fn of(
+        txn: &mut impl Txn,
+        task: &Scope,
+        cleared_through: Seq,
+    ) -> Result<Self, StoreError> {
+        let mut gathered = Self::default();
+        let own = failed_approach::range_inside(task);
+        let counts = failed_approach::range_after(task, Some(cleared_through));
+        let cleared = KeyRange::new(own.begin.clone(), counts.begin.clone());
+        let is_own = |failed: &FailedApproach| failed.task == *task;
+        for range in [counts, cleared] {
+            gathered.read(txn, range, is_own).await?;
         }
-        let failed = failed_approach::decode(&key, &value)?;
-        found.extend(Some(failed).filter(|failed| lies_there(failed)));
+        if let Some(project) = task.at_level(Level::Project) {
+            let all = failed_approach::range_inside(&project);
+            let before = KeyRange::new(all.begin, own.begin);
+            let behind = KeyRange::new(own.end, all.end);
+            let is_inside = |failed: &FailedApproach| project.contains(&failed.task);
+            for range in [before, behind] {
+                gathered.read(txn, range, is_inside).await?;
+            }
+        }
+        Ok(gathered)
     }
-    Ok(false)
+
+    /// Takes those of a range that lie where they are looked for, from its end on.
+    async fn read(
+        &mut self,
+        txn: &mut impl Txn,
+        range: KeyRange,
+        lies_there: impl Fn(&FailedApproach) -> bool,
+    ) -> Result<(), StoreError> {
+        if self.cut {
+            return Ok(());
+        }
+        let mut rows = RowStream::backwards(range);
+        while let Some((key, value)) = rows.next(txn).await? {
+            self.bytes += value.len();
+            if self.failed.len() == FIX_FAILURES_MAX || self.bytes > FIX_FAILURES_BYTES_MAX {
+                self.cut = true;
+                break;
+            }
+            let failed = failed_approach::decode(&key, &value)?;
+            self.failed.extend(Some(failed).filter(&lies_there));
+        }
+        Ok(())
+    }
 }

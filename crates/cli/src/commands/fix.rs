@@ -1,7 +1,7 @@
 //! `fix`
 
-use sillok_core::circular::Verdict;
-use sillok_server::api::{CheckFix, FailedApproach, FixChecked, ListQuery};
+use sillok_core::circular::{Likeness, Verdict};
+use sillok_server::api::{CheckFix, FailedApproach, FixChecked, ListQuery, Tried};
 
 use super::decision::{pages, with_more};
 use crate::args::{FixCheck, FixCommand, FixFailed};
@@ -48,27 +48,41 @@ async fn check(session: &Session, args: FixCheck) -> Result<(), Failure> {
 fn described(style: Style, checked: &FixChecked) -> String {
     let mut lines = vec![style.name(checked.verdict.as_str())];
     lines.extend(checked.order.clone());
+    lines.extend(checked.suggestion.as_deref().map(harmless));
     if let Some(reason) = &checked.stuck {
         lines.push(format!("the task is stuck: {}", harmless(reason)));
     }
     for tried in &checked.tried {
-        let times = match tried.attempts {
-            1 => "once".to_owned(),
-            times => format!("{times} times"),
-        };
-        lines.push(format!(
-            "tried {times} in {}, last {}: {}",
-            tried.task,
-            time(tried.last),
-            one_line(&tried.approach.text, LINE_CHARS_MAX)
-        ));
-        let reasons = tried.reasons.iter().filter(|reason| !reason.is_empty());
-        lines.extend(reasons.map(|reason| format!("  {}", one_line(reason, LINE_CHARS_MAX))));
+        lines.extend(history(style, tried));
     }
     if checked.cut {
-        lines.push(style.dim("… and more failed in the project than was looked at"));
+        lines.push(style.dim("… and more failed in the project than is told here"));
     }
     lines.join("\n")
+}
+
+/// What was tried in a task, and how it failed.
+fn history(style: Style, tried: &Tried) -> Vec<String> {
+    let what = match tried.likeness {
+        Likeness::One => "tried",
+        Likeness::Near => "nearly tried",
+    };
+    let times = match tried.attempts {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    let mut lines = vec![format!(
+        "{what} {times} in {}, last {}: {}",
+        tried.task,
+        time(tried.last),
+        one_line(&tried.approach.text, LINE_CHARS_MAX)
+    )];
+    let reasons = tried.reasons.iter().filter(|reason| !reason.is_empty());
+    lines.extend(reasons.map(|reason| format!("  {}", one_line(reason, LINE_CHARS_MAX))));
+    if tried.cut {
+        lines.push(style.dim("  … and more of it is known"));
+    }
+    lines
 }
 
 async fn failed(session: &Session, args: &FixFailed) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! `verify`
 
+use sillok_core::circular::ErrorReason;
 use sillok_core::scope::Scope;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{
@@ -155,16 +156,19 @@ fn describe(style: Style, recorded: &Recorded) -> String {
     lines.join("\n")
 }
 
-/// What follows from an error that came up before, for a person; none of a new one.
+/// What follows from an error that came up before, or in a task that is stuck, for a person; none of a new one.
 fn describe_judged(judged: &ErrorJudged) -> Option<String> {
-    if judged.count == 1 {
+    if judged.reason == ErrorReason::New {
         return None;
     }
     let (verdict, reason) = (judged.verdict.as_str(), judged.reason.as_str());
+    let times = match judged.count {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
     let order = judged.order.as_deref().unwrap_or_default();
     let told = format!(
-        "{verdict}: the error came up {} times since a verification passed ({reason}). {order}",
-        judged.count
+        "{verdict}: the error came up {times} since a verification passed ({reason}). {order}"
     );
     Some(told.trim_end().to_owned())
 }

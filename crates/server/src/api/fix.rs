@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sillok_actors::reads::FixChecked as Checked;
 use sillok_core::circular::{
-    self, ErrorJudged as Judged, ErrorReason, FailedApproach as Failed, Language, Verdict, order,
+    self, ErrorJudged as Judged, ErrorReason, FailedApproach as Failed, Language, Likeness,
+    Verdict, order, suggestion,
 };
 use sillok_core::error::Error;
 use sillok_core::id::{Seq, VerificationId};
@@ -95,7 +96,10 @@ pub struct Tried {
     /// The task in which it failed.
     #[schema(value_type = schema::Scope)]
     pub task: Scope,
-    /// The approach that is most like it.
+    /// How far it is what is proposed.
+    #[schema(value_type = schema::Likeness)]
+    pub likeness: Likeness,
+    /// The approach that is most like it, the newest of several that are: 1 KiB of its text, of its files, and of its symbols.
     pub approach: Approach,
     /// How many words both have of all that either has, from 0 to 1.
     pub similarity: f64,
@@ -104,8 +108,34 @@ pub struct Tried {
     /// When the last time.
     #[schema(value_type = schema::Timestamp)]
     pub last: Timestamp,
-    /// How it failed, each reason once.
+    /// How it failed, the last time first, each reason once: the newest 8.
     pub reasons: Vec<String>,
+    /// Files that all attempts touched: 1 KiB of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_files: Vec<String>,
+    /// Symbols that all attempts touched: 1 KiB of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_symbols: Vec<String>,
+    /// Whether there are further reasons, or more of the approach, than is told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+impl From<circular::Tried> for Tried {
+    fn from(tried: circular::Tried) -> Self {
+        Self {
+            task: tried.task,
+            likeness: tried.likeness,
+            approach: tried.approach.into(),
+            similarity: tried.similarity,
+            attempts: tried.attempts,
+            last: tried.last,
+            reasons: tried.reasons,
+            shared_files: tried.places.files,
+            shared_symbols: tried.places.symbols,
+            cut: tried.cut,
+        }
+    }
 }
 
 /// Whether an agent may go on with an approach.
@@ -117,36 +147,34 @@ pub struct FixChecked {
     /// What whoever runs the agent has to tell it; absent where it may go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
+    /// What it should do instead, by what failed and why, or whom to ask where the task is stuck; absent where it may go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
     /// Why the task is stuck; absent where it is not. A task that is stuck takes no fix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<String>,
-    /// What failed before and is like it: of the task first, then the most alike.
+    /// What failed before and is like it: what counts in the task first, then what was cleared there, then that of others, and of
+    /// these the most alike; 16 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
-    /// Whether more failed in the project than was looked at.
+    /// Whether more failed in the project than was looked at, or more of it is like what is proposed than is told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
 
 impl FixChecked {
-    /// What was found, told in a language.
+    /// What was found of an approach to a task, told in a language.
     #[must_use]
-    pub fn of(checked: Checked, language: Language) -> Self {
-        let tried = checked.judged.tried.into_iter().map(|tried| Tried {
-            task: tried.task,
-            approach: tried.approach.into(),
-            similarity: tried.similarity,
-            attempts: tried.attempts,
-            last: tried.last,
-            reasons: tried.reasons,
-        });
-        let verdict = checked.judged.verdict;
+    pub fn of(checked: Checked, task: &Scope, language: Language) -> Self {
+        let Checked { judged, stuck } = checked;
+        let verdict = judged.verdict;
         Self {
             verdict,
             order: order(verdict, language).map(str::to_owned),
-            stuck: checked.stuck,
-            tried: tried.collect(),
-            cut: checked.cut,
+            suggestion: suggestion(&judged, task, stuck.as_deref(), language),
+            stuck,
+            tried: judged.tried.into_iter().map(Into::into).collect(),
+            cut: judged.cut,
         }
     }
 }

@@ -17,7 +17,6 @@ pub(super) async fn tell<P: Protocol>(
             Ok(checked) => Ok(Told::Checked {
                 judged: checked.judged,
                 stuck: checked.stuck,
-                cut: checked.cut,
             }),
             // Nobody has opened the task yet; all else that is wrong is so for now.
             Err(error) if error.code == ErrorCode::NotFound => Ok(Told::Refused(error.code)),

@@ -105,7 +105,7 @@ pub enum Action {
         /// At most so many.
         limit: u8,
     },
-    /// Marks a task as stuck, asks about an approach, and clears the mark.
+    /// Marks a task as stuck, asks about an approach, records that it failed all the same, and clears the mark.
     Halt {
         /// Which task.
         place: Place,
@@ -239,10 +239,7 @@ impl Workload for Fixing {
             Action::Fail { place, fixes } => {
                 let task = open(agent, place).await;
                 for fix in fixes {
-                    let command = failed(agent, fix);
-                    let kind = PrincipalKind::Orchestrator;
-                    let answer = agent.give(kind, &task, command).await;
-                    settle(agent, &task, fix, answer);
+                    record(agent, &task, fix).await;
                 }
             }
             Action::Rush { place, fixes } => {
@@ -309,6 +306,14 @@ fn failed(agent: &mut Agent, fix: Fix) -> Command {
     }))
 }
 
+/// Records a failed fix.
+async fn record(agent: &mut Agent, task: &Scope, fix: Fix) {
+    let command = failed(agent, fix);
+    let kind = PrincipalKind::Orchestrator;
+    let answer = agent.give(kind, task, command).await;
+    settle(agent, task, fix, answer);
+}
+
 /// Records failed fixes, all at once.
 async fn rush(agent: &mut Agent, task: &Scope, fixes: Vec<Fix>) {
     let mut recording = Vec::new();
@@ -356,10 +361,11 @@ const fn seen_by(reason: ErrorReason) -> Option<&'static str> {
         ErrorReason::CameBack => Some("error that came back warned of"),
         ErrorReason::TakesTurns => Some("errors that take turns blocked"),
         ErrorReason::TooOften => Some("error that came too often blocked"),
+        ErrorReason::Stuck => Some("error in a stuck task blocked"),
     }
 }
 
-/// Marks a task as stuck, asks about an approach meanwhile, and clears the mark, unless a pass has done so.
+/// Marks a task as stuck, asks about an approach and has it fail meanwhile, and clears the mark, unless a pass has done so.
 async fn halt(agent: &mut Agent, task: &Scope, approach: u8) {
     let mark = Command::MarkStuck {
         reason: "it goes round in circles".to_owned(),
@@ -368,6 +374,11 @@ async fn halt(agent: &mut Agent, task: &Scope, approach: u8) {
     let marked = agent.give(PrincipalKind::Agent, task, mark).await;
     asked::check(agent, task, approach).await;
     if marked.is_some() {
+        let fix = Fix {
+            error: Some(approach),
+            approach: Some(approach),
+        };
+        record(agent, task, fix).await;
         let kind = PrincipalKind::Orchestrator;
         agent.give(kind, task, Command::ClearStuck).await;
     }

@@ -1,10 +1,10 @@
 //! Whether an approach failed before: what is looked at, in which order, and how much of it.
 
 use sillok_core::ErrorCode;
-use sillok_core::circular::{Approach, FailedApproach, Verdict};
+use sillok_core::circular::{Approach, FailedApproach, Likeness, Verdict, Wording};
 use sillok_core::command::Command;
 use sillok_core::id::Seq;
-use sillok_core::limits::FIX_FAILURES_MAX;
+use sillok_core::limits::{ERROR_TEXT_BYTES_MAX, FIX_FAILURES_BYTES_MAX, FIX_FAILURES_MAX};
 use sillok_core::principal::PrincipalKind;
 use sillok_store::keys::failed_approach::{self, Key};
 use sillok_store::keys::related::ScopePath;
@@ -48,7 +48,7 @@ async fn what_failed_in_the_task_is_rejected_in_another_task_warned_of_and_elsew
     ] {
         let found = check(&stage, path, &again).await;
         assert_eq!(found.judged.verdict, verdict, "{path}");
-        assert_eq!((found.stuck, found.cut), (None, false));
+        assert_eq!((found.stuck, found.judged.cut), (None, false));
         let told: Vec<&str> = found
             .judged
             .tried
@@ -200,15 +200,112 @@ async fn of_very_many_failures_those_of_the_task_are_looked_at_first_and_the_res
     // With that of the task and the one beside it, as many as are looked at.
     plant(&stage.store, (2..FIX_FAILURES_MAX).map(of_project)).await;
     let found = check(&stage, TASK, &tried()).await;
-    assert_eq!((found.judged.verdict, found.cut), (Verdict::Reject, false));
+    assert_eq!(
+        (found.judged.verdict, found.judged.cut),
+        (Verdict::Reject, false)
+    );
     plant(&stage.store, [of_project(FIX_FAILURES_MAX)]).await;
     let found = check(&stage, TASK, &tried()).await;
-    assert_eq!((found.judged.verdict, found.cut), (Verdict::Reject, true));
+    assert_eq!(
+        (found.judged.verdict, found.judged.cut),
+        (Verdict::Reject, true)
+    );
     let found = check(&stage, TASK, &sorting()).await;
-    assert_eq!((found.judged.verdict, found.cut), (Verdict::Warn, true));
+    assert_eq!(
+        (found.judged.verdict, found.judged.cut),
+        (Verdict::Warn, true)
+    );
     let attempts: u32 = found.judged.tried.iter().map(|tried| tried.attempts).sum();
     let looked_at = usize::try_from(attempts).unwrap() + 1;
     assert_eq!(looked_at, FIX_FAILURES_MAX, "and the one of the task");
+}
+
+/// Rows that nobody recorded of the task, each of another event.
+fn further(model: &FailedApproach, count: usize) -> impl Iterator<Item = (Key, FailedApproach)> {
+    (1_000..).take(count).map(|seq| {
+        let failed = as_of(model, TASK, seq);
+        (Key::of(&failed), failed)
+    })
+}
+
+#[tokio::test]
+async fn of_very_many_failures_of_the_task_the_newest_are_looked_at() {
+    let (stage, own, beside) = failed_beside(OTHER_TASK).await;
+    plant(&stage.store, further(&beside, FIX_FAILURES_MAX - 1)).await;
+    let newest = as_of(&own, TASK, 1_000_000);
+    plant(&stage.store, [(Key::of(&newest), newest)]).await;
+    let found = check(&stage, TASK, &tried()).await;
+    assert_eq!(
+        (found.judged.verdict, found.judged.cut),
+        (Verdict::Reject, true)
+    );
+    // The one that was recorded first is not among them.
+    assert_eq!(found.judged.tried[0].attempts, 1);
+    let found = check(&stage, TASK, &sorting()).await;
+    let looked_at = usize::try_from(found.judged.tried[0].attempts).unwrap() + 1;
+    assert_eq!(looked_at, FIX_FAILURES_MAX);
+}
+
+#[tokio::test]
+async fn what_counts_in_the_task_is_looked_at_before_what_was_cleared_there() {
+    let (mut stage, _, beside) = failed_beside(OTHER_TASK).await;
+    stage.pass(TASK).await;
+    plant(&stage.store, further(&beside, FIX_FAILURES_MAX - 2)).await;
+    let found = check(&stage, TASK, &tried()).await;
+    assert_eq!(
+        (found.judged.verdict, found.judged.cut),
+        (Verdict::Warn, false)
+    );
+    plant(&stage.store, further(&beside, FIX_FAILURES_MAX)).await;
+    let found = check(&stage, TASK, &tried()).await;
+    assert_eq!(
+        (found.judged.verdict, found.judged.cut),
+        (Verdict::Allow, true)
+    );
+    let found = check(&stage, TASK, &sorting()).await;
+    assert_eq!(
+        (found.judged.verdict, found.judged.cut),
+        (Verdict::Reject, true)
+    );
+}
+
+#[tokio::test]
+async fn of_long_failures_so_many_bytes_are_looked_at() {
+    let (stage, own, _) = failed_beside(OTHER_TASK).await;
+    let long = approach(&"x".repeat(ERROR_TEXT_BYTES_MAX), &[]);
+    let mut model = own.clone();
+    model.wording = Wording::of(&long);
+    model.approach = long;
+    let all = FIX_FAILURES_BYTES_MAX / ERROR_TEXT_BYTES_MAX;
+    let mut rows = further(&model, all + 2);
+    // Each transaction of the store takes some of them.
+    for _ in 0..4 {
+        plant(&stage.store, rows.by_ref().take((all - 4) / 4)).await;
+    }
+    let found = check(&stage, TASK, &tried()).await;
+    assert_eq!(
+        (found.judged.verdict, found.judged.cut),
+        (Verdict::Reject, false)
+    );
+    plant(&stage.store, rows).await;
+    let found = check(&stage, TASK, &tried()).await;
+    assert_eq!(
+        (found.judged.verdict, found.judged.cut),
+        (Verdict::Allow, true)
+    );
+}
+
+#[tokio::test]
+async fn what_differs_in_a_word_from_what_failed_warns() {
+    let (stage, ..) = failed_beside(ELSEWHERE).await;
+    let near = approach("Read the whole file before counting", &["src/parser.rs"]);
+    let found = check(&stage, TASK, &near).await;
+    assert_eq!(found.judged.verdict, Verdict::Warn);
+    let told = found.judged.tried.iter();
+    let told: Vec<_> = told
+        .map(|tried| (tried.likeness, &tried.approach))
+        .collect();
+    assert_eq!(told, [(Likeness::Near, &tried())]);
 }
 
 #[tokio::test]

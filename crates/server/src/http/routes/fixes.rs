@@ -22,11 +22,10 @@ pub(super) async fn check(State(app): State<App>, ask: Ask<CheckFix>) -> Reply<F
         language,
     } = ask.body.parse()?;
     authorize_read(&ask.session.principal, &task)?;
+    let _turn = app.check_turn(&task)?;
     let checked = app.reader().check_fix(&task, &approach).await?;
-    Ok(Json(FixChecked::of(
-        checked,
-        language.unwrap_or(app.config().language),
-    )))
+    let language = language.unwrap_or(app.config().language);
+    Ok(Json(FixChecked::of(checked, &task, language)))
 }
 
 /// List the approaches to a task that failed, in the order in which they did.

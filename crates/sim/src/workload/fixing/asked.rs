@@ -56,8 +56,6 @@ pub(crate) enum Told {
         judged: ApproachJudged,
         /// Why the task is stuck, if it is.
         stuck: Option<String>,
-        /// Whether more failed than was looked at.
-        cut: bool,
     },
     /// Approaches that failed.
     Listed(Vec<FailedApproach>),

@@ -52,8 +52,22 @@ impl Kept {
 }
 
 impl Tries {
-    /// What follows from an error that comes up now.
-    pub(super) fn judged(&self, error: ErrorHash) -> ErrorJudged {
+    /// What follows from an error that comes up now in a task that is stuck, or is not: a stuck one takes no fix.
+    pub(super) fn judged_in(&self, is_stuck: bool, error: ErrorHash) -> ErrorJudged {
+        let judged = self.judged(error);
+        if is_stuck {
+            let (verdict, reason) = (Verdict::Block, ErrorReason::Stuck);
+            return ErrorJudged {
+                verdict,
+                reason,
+                ..judged
+            };
+        }
+        judged
+    }
+
+    /// The same of one that is not.
+    fn judged(&self, error: ErrorHash) -> ErrorJudged {
         let seen = self.times(error);
         let turns = self.turns();
         let takes_turns = matches!(turns[..], [.., a, b, c] if a == c && b == error);

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use sillok_core::ErrorCode;
-use sillok_core::circular::{Approach, ApproachJudged, FailedApproach, Tried, Verdict};
+use sillok_core::circular::{Approach, ApproachJudged, FailedApproach, Likeness, Tried, Verdict};
 use sillok_core::id::Seq;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::time::Timestamp;
@@ -37,12 +37,18 @@ struct View<'a>(BTreeMap<&'a Scope, Standing<'a>>);
 #[derive(Debug, PartialEq)]
 struct Known<'a> {
     task: &'a Scope,
-    /// The first of them: none is more like what is asked about.
+    likeness: Likeness,
+    /// The last of them: none is more like what is asked about.
     approach: &'a Approach,
     attempts: u32,
     last: Timestamp,
-    /// How they failed, each reason once.
+    /// How they failed, the last time first, each reason once.
     reasons: Vec<&'a str>,
+    /// What all of them touched.
+    files: &'a [String],
+    symbols: &'a [String],
+    /// Whether there is more to tell of them.
+    cut: bool,
 }
 
 /// Why what somebody was told fits no point that whoever asked within this time may have been shown; none if it fits one. What
@@ -89,25 +95,20 @@ impl<'a> View<'a> {
     /// What is wrong about an answer where this stands, if anything.
     fn wrong(&self, heard: &Heard) -> Option<String> {
         match (&heard.asked, &heard.told) {
-            (
-                Asked::Check { task, approach },
-                Told::Checked {
-                    judged,
-                    stuck,
-                    cut: false,
-                },
-            ) => match self.0.get(task) {
-                Some(own) if own.stuck == stuck.as_deref() => {
-                    self.wrong_check((task, own), approach, judged)
+            (Asked::Check { task, approach }, Told::Checked { judged, stuck }) if !judged.cut => {
+                match self.0.get(task) {
+                    Some(own) if own.stuck == stuck.as_deref() => {
+                        self.wrong_check((task, own), approach, judged)
+                    }
+                    Some(own) => {
+                        let is = own.stuck;
+                        Some(format!(
+                            "{stuck:?} is said to keep it stuck, and not {is:?}"
+                        ))
+                    }
+                    None => Some("nobody has opened it".to_owned()),
                 }
-                Some(own) => {
-                    let is = own.stuck;
-                    Some(format!(
-                        "{stuck:?} is said to keep it stuck, and not {is:?}"
-                    ))
-                }
-                None => Some("nobody has opened it".to_owned()),
-            },
+            }
             (Asked::Check { task, .. }, Told::Refused(ErrorCode::NotFound)) => {
                 let is_open = self.0.contains_key(task);
                 is_open.then(|| "it is said never to have been opened".to_owned())
@@ -154,7 +155,8 @@ impl<'a> View<'a> {
         Some(format!("{unlike:?} is told of, and is not alike"))
     }
 
-    /// What failed of the idea of an approach: what counts in the task itself, and task by task of the project all else.
+    /// What failed of the idea of an approach: what counts in the task itself, and all else, first what was cleared there and then
+    /// task by task of the project.
     fn alike(
         &self,
         (task, own): (&Scope, &Standing<'_>),
@@ -171,8 +173,9 @@ impl<'a> View<'a> {
             project.is_some_and(|project| project.contains(of))
         };
         let around = self.0.iter().filter(|(of, _)| is_inside(of));
+        let (own, others): (Vec<_>, Vec<_>) = around.partition(|(of, _)| **of == task);
         let (mut counting, mut warning) = (Vec::new(), Vec::new());
-        for (_, standing) in around {
+        for (_, standing) in own.into_iter().chain(others) {
             let alike = standing.failed.iter().filter(of_idea);
             let (own, other): (Vec<_>, Vec<_>) = alike.partition(counts);
             counting.extend(own);
@@ -185,19 +188,24 @@ impl<'a> View<'a> {
 impl<'a> Known<'a> {
     /// Several that are one; none where there is none.
     fn of(group: &[&'a FailedApproach]) -> Option<Self> {
-        let first = *group.first()?;
+        let newest = *group.last()?;
         let mut reasons: Vec<&str> = Vec::new();
-        for failed in group {
+        for failed in group.iter().rev() {
             if !reasons.contains(&&*failed.reason) {
                 reasons.push(&failed.reason);
             }
         }
         Some(Self {
-            task: &first.task,
-            approach: &first.approach,
+            task: &newest.task,
+            likeness: Likeness::One,
+            approach: &newest.approach,
             attempts: u32::try_from(group.len()).expect("a world has fewer fixes"),
             last: group.iter().map(|failed| failed.at).max()?,
             reasons,
+            // Both texts of an idea are for one place.
+            files: &newest.approach.files,
+            symbols: &newest.approach.symbols,
+            cut: false,
         })
     }
 
@@ -205,10 +213,14 @@ impl<'a> Known<'a> {
     fn told(tried: &'a Tried) -> Self {
         Self {
             task: &tried.task,
+            likeness: tried.likeness,
             approach: &tried.approach,
             attempts: tried.attempts,
             last: tried.last,
             reasons: tried.reasons.iter().map(String::as_str).collect(),
+            files: &tried.places.files,
+            symbols: &tried.places.symbols,
+            cut: tried.cut,
         }
     }
 }
@@ -251,7 +263,9 @@ mod tests {
             let project = of.at_level(Level::Project).unwrap();
             project.contains(&event.task)
         });
-        let failed: Vec<FailedApproach> = inside.filter_map(|one| one.failed_approach()).collect();
+        let mut failed: Vec<FailedApproach> =
+            inside.filter_map(|one| one.failed_approach()).collect();
+        failed.reverse();
         let passed = if *of == task(0, 0) { 6 } else { 0 };
         let to = Proposed {
             task: of,
@@ -270,7 +284,6 @@ mod tests {
             told: Told::Checked {
                 judged,
                 stuck: None,
-                cut: false,
             },
             from_us: 1_000,
             to_us: 1_001,
@@ -317,6 +330,10 @@ mod tests {
         assert!(is_wrong(1, |judged| judged.tried[1].task = task(1, 0)));
         assert!(is_wrong(1, |judged| judged.tried[0].approach = approach(2)));
         assert!(is_wrong(1, |judged| judged.tried[0].similarity = ALIKE));
+        assert!(is_wrong(1, |judged| judged.tried[0].likeness = Likeness::Near));
+        assert!(is_wrong(1, |judged| judged.tried[1].places.files.clear()));
+        assert!(is_wrong(1, |judged| judged.tried[1].cut = true));
+        assert!(is_wrong(1, |judged| judged.cut = true));
     }
 
     #[test]
@@ -364,9 +381,11 @@ mod tests {
             wrong(&written(), &heard).is_some()
         };
         let checked = |of: &Scope, cut| Told::Checked {
-            judged: judged(of, 5),
+            judged: ApproachJudged {
+                cut,
+                ..judged(of, 5)
+            },
             stuck: None,
-            cut,
         };
         assert!(!is_wrong(&own, checked(&own, false)));
         assert!(is_wrong(&own, checked(&own, true)));
@@ -422,6 +441,7 @@ mod tests {
                 ApproachJudged {
                     verdict,
                     tried: Vec::new(),
+                    cut: false,
                 }
             };
             let heard = Heard {

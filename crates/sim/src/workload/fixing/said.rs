@@ -117,6 +117,7 @@ mod tests {
                 let is_one = idea_of(&one) == idea_of(&other);
                 let (a, b) = (Words::of(&one, &opening), Words::of(&other, &opening));
                 assert_eq!(a.is_like(&b), is_one, "{one:?} {other:?}");
+                assert_eq!(a.likeness(&b).is_some(), is_one, "{one:?} {other:?}");
                 // None is more like it than the other: what is told first follows from that.
                 assert_eq!(a.jaccard(&b) >= 1.0, is_one, "{one:?} {other:?}");
             }

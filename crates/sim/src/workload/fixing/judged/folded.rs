@@ -3,7 +3,7 @@
 //! Owns what each task came to, how each failed fix was to be judged, and what the order of the events shows. It must not know
 //! who was told what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sillok_core::chain::Header;
 use sillok_core::circular::{ErrorHash, ErrorJudged};
@@ -35,6 +35,8 @@ pub(super) struct Folded<'a> {
     pub(super) shown: Vec<&'static str>,
     /// The last event of each task that is told of here.
     last: BTreeMap<&'a Scope, &'a Event>,
+    /// The tasks that are stuck.
+    stuck: BTreeSet<&'a Scope>,
     /// The errors of each task since something passed there, each with the event that tells of it.
     errors: BTreeMap<&'a Scope, Vec<(ErrorHash, &'a Event)>>,
 }
@@ -65,8 +67,15 @@ impl<'a> Folded<'a> {
                     self.shown.push("failures cleared by a pass");
                 }
                 self.errors.remove(&event.task);
+                self.stuck.remove(&event.task);
             }
-            Said::Opened | Said::Stuck(_) | Said::Free | Said::NotPassed(_) => {}
+            Said::Stuck(_) => {
+                self.stuck.insert(&event.task);
+            }
+            Said::Free => {
+                self.stuck.remove(&event.task);
+            }
+            Said::Opened | Said::NotPassed(_) => {}
         }
         self.last.insert(&event.task, event);
     }
@@ -85,11 +94,12 @@ impl<'a> Folded<'a> {
             let stray = || format!("event {seq} of {task} says {failed:?} behind {before:?}");
             self.stray.get_or_insert_with(stray);
         }
+        let is_stuck = self.stuck.contains(&event.task);
         let tries = self.tries.entry(&event.task).or_default();
         let judgement = Judgement {
             event,
             failed,
-            judged: failed.error.map(|error| tries.judged(error)),
+            judged: failed.error.map(|error| tries.judged_in(is_stuck, error)),
         };
         tries.fail(failed, event.header.seq);
         self.judgements.insert(failed.verification, judgement);

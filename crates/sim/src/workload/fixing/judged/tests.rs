@@ -97,6 +97,33 @@ fn errors_are_judged_by_those_before_them_until_something_passes() {
 }
 
 #[test]
+fn whatever_comes_up_in_a_stuck_task_is_blocked_until_it_is_free_or_something_passes() {
+    for freed in [Said::Free, Said::Passed] {
+        let is_cleared = matches!(freed, Said::Passed);
+        let mut world = World::new();
+        world.write(Said::Stuck("round and round".into()));
+        world.fail(7, (Some(0), None));
+        world.write(freed);
+        world.fail(8, (Some(0), None));
+        assert_eq!(world.wrong(), None);
+        let told = |world: &mut World, place| {
+            let judged = judged(world, place);
+            (judged.verdict, judged.reason, judged.count)
+        };
+        let blocked = (Verdict::Block, ErrorReason::Stuck, 2);
+        assert_eq!(told(&mut world, 6), blocked);
+        let expected = if is_cleared {
+            (Verdict::Allow, ErrorReason::New, 1)
+        } else {
+            (Verdict::Block, ErrorReason::TooOften, 3)
+        };
+        assert_eq!(told(&mut world, 7), expected);
+        judged(&mut world, 6).reason = ErrorReason::Repeated;
+        assert!(world.wrong().is_some());
+    }
+}
+
+#[test]
 fn an_answer_that_the_events_do_not_lead_to_is_found() {
     assert!(!is_wrong(|_| ()));
     // One that forgets what failed before, or what another agent or another process saw.
