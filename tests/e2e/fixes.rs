@@ -34,6 +34,12 @@ const ANOTHER: Approach = (
     &["src/http.rs"],
     &["Client::read"],
 );
+/// What is tried, but for one word.
+const NEAR: Approach = (
+    "Increase the pool timeout to 60 seconds",
+    &["src/http.rs"],
+    &["Client::read"],
+);
 /// How what is tried fails.
 const TIMED_OUT: &str = "TimeoutError: the read timed out";
 /// How it fails otherwise.
@@ -117,6 +123,15 @@ async fn an_approach_that_failed_is_rejected_in_whatever_words_and_another_idea_
             (&json!(1), &json!([TIMED_OUT]))
         );
         assert!(tried["similarity"].as_f64() > Some(0.3), "{tried}");
+        assert_eq!(tried["likeness"], "one");
+        assert_eq!(
+            (&tried["shared_files"], &tried["shared_symbols"]),
+            (&json!(TRIED.1), &json!(TRIED.2))
+        );
+        let suggestion = "This approach failed once in this task: “TimeoutError: the read timed out”. \
+            It touched “src/http.rs”, “Client::read”: the cause may lie elsewhere. \
+            Try another approach, or ask a person to step in.";
+        assert_eq!(text(&told["suggestion"]), suggestion);
     }
     is_allowed(&check(&agent, &task, ANOTHER).await);
 
@@ -125,7 +140,14 @@ async fn an_approach_that_failed_is_rejected_in_whatever_words_and_another_idea_
     let told = check(&agent, &task, TRIED).await;
     let tried = &told["tried"][0];
     assert_eq!(tried["attempts"], 2, "{told}");
-    assert_eq!(tried["reasons"], json!([TIMED_OUT, REFUSED]));
+    assert_eq!(tried["reasons"], json!([REFUSED, TIMED_OUT]));
+    assert_eq!(tried["approach"]["text"], TRIED.0, "the most alike");
+    let suggestion = text(&told["suggestion"]);
+    assert!(suggestion.contains("failed 2 times in this task"), "{told}");
+    assert!(
+        suggestion.contains("look for the cause elsewhere"),
+        "{told}"
+    );
     let listed = failed(&agent, &task).await;
     assert_eq!(tried["last"], listed[1]["at"], "{listed:?}");
     let words: Vec<&str> = listed
@@ -133,6 +155,41 @@ async fn an_approach_that_failed_is_rejected_in_whatever_words_and_another_idea_
         .map(|one| text(&one["approach"]["text"]))
         .collect();
     assert_eq!(words, [TRIED.0, AGAIN.0]);
+    audited(&world);
+}
+
+#[tokio::test]
+async fn what_differs_in_one_word_from_what_failed_warns_and_is_never_rejected_for_that() {
+    let world = World::start().await;
+    let (admin, task) = (world.admin(), world.task().await);
+    let beside = format!("{PROJECT}/worktree/side/task/t");
+    world::open(&admin, &beside).await;
+    fails(&admin, &task, TIMED_OUT, NEAR).await;
+    for scope in [&task, &beside] {
+        let told = check(&admin, scope, TRIED).await;
+        assert_eq!(told["verdict"], "warn", "{told}");
+        let tried = &told["tried"][0];
+        assert_eq!(
+            (&tried["likeness"], &tried["approach"]["text"]),
+            (&json!("near"), &json!(NEAR.0))
+        );
+        assert_eq!(tried["reasons"], json!([TIMED_OUT]));
+        let suggestion = text(&told["suggestion"]);
+        assert!(
+            suggestion.starts_with("An approach that differs from it"),
+            "{told}"
+        );
+    }
+    // Once the same failed as well, that decides.
+    fails(&admin, &task, REFUSED, TRIED).await;
+    let told = check(&admin, &task, TRIED).await;
+    assert_eq!(told["verdict"], "reject", "{told}");
+    let tried = told["tried"]
+        .as_array()
+        .expect("what failed is told")
+        .iter();
+    let likeness: Vec<&str> = tried.map(|tried| text(&tried["likeness"])).collect();
+    assert_eq!(likeness, ["one", "near"]);
     audited(&world);
 }
 
@@ -303,11 +360,21 @@ async fn a_stuck_task_takes_no_fix_until_it_is_cleared() {
             (&json!("block"), &json!(STOP))
         );
         assert_eq!(told["stuck"], stuck["reason"]);
+        let suggestion = text(&told["suggestion"]);
+        assert!(
+            suggestion.contains("ask an orchestrator or a person"),
+            "{told}"
+        );
         let found = told["tried"].as_array().map_or(0, Vec::len);
         assert_eq!(found, tried, "{told}");
     }
-    // What fails meanwhile is recorded, and opens nothing.
-    fails(&admin, &task, TIMED_OUT, AGAIN).await;
+    // What fails meanwhile is recorded and counted, and opens nothing.
+    let judged = fails(&admin, &task, TIMED_OUT, AGAIN).await;
+    assert_eq!(
+        (&judged["verdict"], &judged["reason"], &judged["count"]),
+        (&json!("block"), &json!("stuck"), &json!(2))
+    );
+    assert_eq!(text(&judged["order"]), STOP);
     assert_eq!(check(&agent, &task, ANOTHER).await["verdict"], "block");
     let cleared = json!({ "scope": task });
     let denied = agent.post("/v1/tasks/unstick", &cleared).await;
@@ -324,6 +391,11 @@ async fn a_stuck_task_takes_no_fix_until_it_is_cleared() {
         (&json!("reject"), &Value::Null)
     );
     assert_eq!(told["tried"][0]["attempts"], 2);
+    // A passed verification frees it as well.
+    agent.post("/v1/tasks/stuck", &stuck).await.ok();
+    assert_eq!(check(&agent, &task, ANOTHER).await["verdict"], "block");
+    world::verify(&admin, &task, PROJECT).await;
+    is_allowed(&check(&agent, &task, ANOTHER).await);
     audited(&world);
 }
 

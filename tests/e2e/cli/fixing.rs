@@ -80,6 +80,7 @@ async fn a_verdict_is_told_in_words_with_what_it_rests_on_and_is_the_exit_status
         &format!("tried 2 times in {task}, last "),
         ": Increase the read timeout",
         "  TimeoutError: still slow",
+        "This approach failed 2 times in this task: “TimeoutError: still slow”.",
     ] {
         assert!(rejected.stdout.contains(words), "{words}: {rejected:#?}");
     }
@@ -101,8 +102,34 @@ async fn a_verdict_is_told_in_words_with_what_it_rests_on_and_is_the_exit_status
     world.run(&stuck).ended(0);
     let blocked = check(&world, &task, "Open a connection for each request");
     blocked.ended(1);
-    for words in ["block", "the task is stuck: nobody knows"] {
+    for words in [
+        "block",
+        "the task is stuck: nobody knows",
+        "ask an orchestrator or a person",
+    ] {
         assert!(blocked.stdout.contains(words), "{words}: {blocked:#?}");
+    }
+    // So is what fails in it all the same, the first time too.
+    let script = ["--", "sh", "-c", "echo 'KeyError: lost'; exit 1"];
+    let ran = world.run(&[&["verify", "--scope", task.as_str()], &script[..]].concat());
+    ran.ended(1);
+    let told = "block: the error came up once since a verification passed (stuck). Stop!";
+    assert!(ran.stdout.contains(told), "{ran:#?}");
+}
+
+#[tokio::test]
+async fn what_differs_in_a_word_is_told_as_nearly_tried_and_ends_nothing() {
+    let world = World::start().await;
+    let tried = ("Increase the pool timeout", "TimeoutError: still slow");
+    let task = failing(&world, &[tried]);
+    let warned = check(&world, &task, "Increase the read timeout");
+    warned.ended(0);
+    for words in [
+        "warn",
+        &format!("nearly tried once in {task}, last "),
+        "if it is about another thing.",
+    ] {
+        assert!(warned.stdout.contains(words), "{words}: {warned:#?}");
     }
 }
 
@@ -214,11 +241,12 @@ async fn what_was_recorded_plays_with_nobodys_terminal() {
         assert!(!ran.stdout.contains(plays), "{ran:#?}");
         assert!(!ran.stderr.contains(plays), "{ran:#?}");
     }
-    // In JSON it stands as it was said.
+    // Nothing of that is kept with an approach.
     let listed = world
         .run(&["fix", "failed", "--json", "--scope", &task])
         .json();
-    assert_eq!(listed["items"][0]["approach"]["text"], evil);
+    let kept = "Increase the read\n timeout";
+    assert_eq!(listed["items"][0]["approach"]["text"], kept);
 }
 
 #[tokio::test]
