@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use sillok_core::ErrorCode;
-use sillok_core::circular::{ErrorHash, ErrorReason, Failures, Verdict};
-use sillok_core::command::AnswerBody;
+use sillok_core::circular::{Approach, ErrorHash, ErrorReason, Failures, Verdict};
+use sillok_core::command::{AnswerBody, Command};
 use sillok_core::event::EventKinds;
 use sillok_core::id::Seq;
+use sillok_core::limits::{APPROACH_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX};
 use sillok_core::principal::{PrincipalId, PrincipalKind};
 
 use super::stage::{Stage, approach, approaches, failure, failures, later_ports, silent_ports};
@@ -150,6 +151,54 @@ async fn a_commit_that_nobody_heard_of_or_that_was_lost_counts_once() {
         assert_eq!(failures(&memory, TASK).await, known);
         assert_eq!(sound(&memory).await, None);
     }
+}
+
+#[tokio::test]
+async fn what_fails_in_a_stuck_task_is_blocked_and_counted_and_an_audit_finds_it_so() {
+    let mut stage = Stage::set().await;
+    stage.open(TASK).await;
+    let stuck = Command::MarkStuck {
+        reason: "it goes in circles".to_owned(),
+    };
+    let given = stage.give(PrincipalKind::Agent, TASK, stuck).await;
+    given.unwrap();
+    for count in 1..=2 {
+        let (_, judged) = stage.fail(TASK, Some(ERROR), None).await;
+        let judged = judged.unwrap();
+        let told = (judged.verdict, judged.reason, judged.count);
+        assert_eq!(told, (Verdict::Block, ErrorReason::Stuck, count));
+    }
+    let given = stage.give(ORCHESTRATOR, TASK, Command::ClearStuck).await;
+    given.unwrap();
+    let (_, judged) = stage.fail(TASK, Some(ERROR), None).await;
+    assert_eq!(judged.unwrap().reason, ErrorReason::TooOften);
+    stage.node.shutdown().await;
+    assert_eq!(sound(&stage.store).await, None);
+}
+
+#[tokio::test]
+async fn failures_as_large_as_may_be_that_come_at_once_are_all_recorded() {
+    let mut stage = Stage::set().await;
+    stage.open(TASK).await;
+    let text = "t".repeat(ERROR_TEXT_BYTES_MAX);
+    let name_bytes = (APPROACH_BYTES_MAX - ERROR_TEXT_BYTES_MAX) / (2 * APPROACH_NAMES_MAX);
+    let names = vec!["n".repeat(name_bytes); APPROACH_NAMES_MAX];
+    let largest = Approach {
+        text: text.clone(),
+        files: names.clone(),
+        symbols: names,
+    };
+    let given = (0..40).map(|number| {
+        let command = failure(Some(&text), Some(&largest));
+        let given = submission(100 + number, ORCHESTRATOR, TASK, command);
+        let node = stage.node.clone();
+        tokio::spawn(async move { node.submit(given).await })
+    });
+    for answer in given.collect::<Vec<_>>() {
+        answer.await.unwrap().unwrap();
+    }
+    stage.node.shutdown().await;
+    assert_eq!(approaches(&pairs_of(&stage.store).await).len(), 40);
 }
 
 #[tokio::test]

@@ -1,9 +1,7 @@
 //! Samples of what failed in tasks, small ones and the largest that may be.
 
 use sillok_core::chain::StoredEvent;
-use sillok_core::circular::{
-    Approach, ErrorHash, FailedApproach, Failures, Term, Wording,
-};
+use sillok_core::circular::{Approach, ErrorHash, FailedApproach, Failures, Term, Wording};
 use sillok_core::event::{Body, FixFailed};
 use sillok_core::id::{Seq, VerificationId};
 use sillok_core::limits::{
