@@ -241,8 +241,8 @@ impl Bed {
         self.failed / self.history.ideas()
     }
 
-    /// How often an idea failed in the tasks that are told of, and in how many it did. Where it did so in more than are told of, it
-    /// failed as often in each.
+    /// How often an idea failed in the tasks that are told of, and in how many it did. Where it did so in more than are told of,
+    /// it failed as often in each.
     fn failed_of(&self, idea: usize) -> (usize, usize) {
         let all = (0..self.failed).map(|number| self.history.of(number));
         let of_idea = all.filter(|(one, _)| *one == idea);

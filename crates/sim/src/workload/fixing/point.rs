@@ -155,8 +155,8 @@ impl<'a> View<'a> {
         Some(format!("{unlike:?} is told of, and is not alike"))
     }
 
-    /// What failed of the idea of an approach: what counts in the task itself, and all else, first what was cleared there and then
-    /// task by task of the project.
+    /// What failed of the idea of an approach: what counts in the task itself, and all else, first what was cleared there and
+    /// then task by task of the project.
     fn alike(
         &self,
         (task, own): (&Scope, &Standing<'_>),
