@@ -18,7 +18,7 @@ mod wording;
 mod wrapping;
 
 pub use approach::{Approach, Words};
-pub use failures::{ERROR_TIMES_MAX, ERRORS_KEPT_MAX, Failures};
+pub use failures::{ERROR_TIMES_MAX, ERRORS_KEPT_MAX, ErrorSeen, Failures};
 pub use fingerprint::{ErrorHash, core_error, reason_of};
 pub use history::{
     ApproachJudged, ErrorJudged, ErrorReason, FailedApproach, Proposed, Tried, Verdict,

@@ -35,12 +35,13 @@ pub(super) fn judge_by(before: Option<&Failures>, result: &mut AnswerBody) {
     if let (
         Some(before),
         AnswerBody::Failed {
+            id,
             judged: Some(judged),
             ..
         },
     ) = (before, result)
     {
-        *judged = before.judge(judged.error);
+        *judged = before.judge(before.seen(judged.error, *id));
     }
 }
 

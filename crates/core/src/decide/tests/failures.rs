@@ -5,8 +5,8 @@ use proptest::sample::select;
 
 use super::world::*;
 use crate::circular::{
-    Approach, ErrorHash, ErrorJudged, ErrorReason, FailedApproach, Failures, Verdict, Wording,
-    reason_of,
+    Approach, ErrorHash, ErrorJudged, ErrorReason, ErrorSeen, FailedApproach, Failures, Verdict,
+    Wording, reason_of,
 };
 use crate::command::{AnswerBody, Command};
 use crate::error::ErrorCode;
@@ -100,7 +100,10 @@ fn a_failure_is_its_verification_and_behind_it_what_failed_in_one_command() {
     };
     let told = FixFailed {
         verification: recorded.id,
-        error: Some(ErrorHash::of(ERROR)),
+        error: Some(ErrorSeen {
+            error: ErrorHash::of(ERROR),
+            first: recorded.id,
+        }),
         approach: Some(approach.clone()),
         reason: reason_of(ERROR),
         wording: Wording::of(&approach),
@@ -317,11 +320,12 @@ fn a_stuck_task_stays_stuck_and_a_closed_one_takes_no_failure() {
         reason: "it goes in circles".into(),
     };
     world.give(Agent, stuck).unwrap();
-    let (_, judged) = fail(&mut world, ERROR);
+    let (id, judged) = fail(&mut world, ERROR);
     assert_eq!(judged.reason, ErrorReason::New);
     let task = world.state.task().unwrap();
     assert_eq!(task.status, TaskStatus::Stuck);
-    assert_eq!(task.failures.judge(judged.error).count, 2);
+    let seen = task.failures.seen(judged.error, id);
+    assert_eq!(task.failures.judge(seen).count, 2);
     let close = Command::CloseTask {
         closing: Closing::Failed,
         reason: "given up".into(),
@@ -400,9 +404,11 @@ proptest! {
             match step {
                 Step::Fail(number) => {
                     let error = format!("KeyError: 'key_{number}'");
-                    let (_, judged) = fail(&mut world, &error);
-                    prop_assert_eq!(judged, known.judge(ErrorHash::of(&error)));
-                    known.came_up(ErrorHash::of(&error), world.state.row().tip.seq);
+                    let (id, judged) = fail(&mut world, &error);
+                    let seen = known.seen(ErrorHash::of(&error), id);
+                    prop_assert_eq!(judged, known.judge(seen));
+                    prop_assert_eq!(last(&world).1.unwrap().error, Some(seen));
+                    known.came_up(seen, world.state.row().tip.seq);
                 }
                 Step::Pass => {
                     pass(&mut world);
