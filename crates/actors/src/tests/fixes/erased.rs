@@ -4,7 +4,7 @@ use sillok_core::ErrorCode;
 use sillok_core::circular::{ErrorHash, ErrorJudged, ErrorReason, ErrorSeen, Verdict};
 use sillok_core::command::{AnswerBody, Command, CommandRecord, Digest};
 use sillok_core::erasure::EraseVerifications;
-use sillok_core::id::VerificationId;
+use sillok_core::id::{Seq, VerificationId};
 use sillok_core::principal::PrincipalKind;
 use sillok_store::MemoryConfig;
 use sillok_store::keys::{self, Family, ScopeKey};
@@ -182,6 +182,14 @@ async fn what_a_batch_recorded_is_erased_in_the_same_batch() {
     stage.node.shutdown().await;
 }
 
+/// What the receipt of the last order says that tells the same errors.
+async fn same_error(stage: &Stage, ended: Seq) -> Vec<VerificationId> {
+    let (principal, order) = (principal(HUMAN, ORG), EraseVerifications::default());
+    let (reader, ended) = (stage.node.reader(), (ended, command_id(stage.given)));
+    let remains = reader.remains_of_verifications(&principal, &scope(TASK), &order, ended);
+    remains.await.unwrap().same_error
+}
+
 #[tokio::test]
 async fn of_one_error_some_are_erased_and_a_promotion_under_way_holds_it_up() {
     let (mut stage, [first, _]) = failed_twice().await;
@@ -203,16 +211,21 @@ async fn of_one_error_some_are_erased_and_a_promotion_under_way_holds_it_up() {
     let rows = |pairs: &Pairs| holding(pairs, WORD.as_bytes());
     assert_eq!(rows(&after), rows(&before));
     // The first goes by an order of its own. The second tells the error, which counts on.
-    let one = stage.give(HUMAN, TASK, erase(&[first])).await;
-    assert_eq!(one.unwrap().result, erased(2, 0));
+    let one = stage.give(HUMAN, TASK, erase(&[first])).await.unwrap();
+    assert_eq!(one.result, erased(2, 0));
+    assert_eq!(same_error(&stage, one.seq).await, [second]);
     check(&stage).await;
+    let again = stage.give(HUMAN, TASK, erase(&[first])).await.unwrap();
+    assert_eq!(same_error(&stage, again.seq).await, [], "it erased nothing");
     let (third, judged) = stage.fail(TASK, Some(ERROR), None).await;
     assert_eq!(judged.unwrap().reason, ErrorReason::TooOften);
     for id in [second, third] {
         stage.drop_promotion(TASK, id).await;
     }
     let others = stage.give(HUMAN, TASK, erase(&[third, second])).await;
-    assert_eq!(others.unwrap().result, erased(4, 0));
+    let others = others.unwrap();
+    assert_eq!(others.result, erased(4, 0));
+    assert_eq!(same_error(&stage, others.seq).await, []);
     let after = pairs_of(&stage.store).await;
     assert_eq!(rows(&after), NOTHING);
     assert_eq!(holding(&after, ErrorHash::of(ERROR).as_bytes()), NOTHING);
@@ -306,7 +319,8 @@ async fn the_receipt_names_what_its_promotion_published_as_far_as_it_is_seen() {
     let PromotionState::Done(finished) = state else {
         panic!("it is promoted: {state:?}")
     };
-    give(3, HUMAN, erase(&[id])).await.unwrap();
+    let done = give(3, HUMAN, erase(&[id])).await.unwrap();
+    let ended = (done.seq, command_id(3));
     let order = EraseVerifications {
         verifications: vec![id],
         reason: "nobody is to read it".to_owned(),
@@ -314,12 +328,13 @@ async fn the_receipt_names_what_its_promotion_published_as_far_as_it_is_seen() {
     for (prefix, is_seen) in [(ORG, true), ("org/acme/project/web", false)] {
         let principal = principal(HUMAN, prefix);
         let reader = node.reader();
-        let remains = reader.remains_of_verifications(&principal, &scope(TASK), &order);
+        let remains = reader.remains_of_verifications(&principal, &scope(TASK), &order, ended);
         let remains = remains.await.unwrap();
         let names = remains.resting.contains(&finished.report.episode);
         assert_eq!(names, is_seen, "{prefix}");
         assert_eq!(remains.resting.is_empty(), !is_seen);
         assert!(remains.offers.is_empty() && remains.decisions.is_empty());
+        assert_eq!(remains.same_error, []);
     }
     assert_eq!(sound(&store).await, None);
     node.shutdown().await;
