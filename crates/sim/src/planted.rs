@@ -231,6 +231,18 @@ pub const BUGS: &[Bug] = &[
         "approach that a pass cleared rejected",
         Safeguard::ForgivesClearedApproaches,
     ),
+    bug(
+        "row of an erased approach left behind",
+        Safeguard::ErasesFailedApproaches,
+    ),
+    bug(
+        "wording of an erased approach left",
+        Safeguard::ErasesWordings,
+    ),
+    bug(
+        "hash of an erased error left in its answer",
+        Safeguard::ErasesJudgedErrors,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",
