@@ -25,8 +25,12 @@ fn failure(task: &str, word: &str) -> Value {
 
 /// Records that a fix failed, and waits for its promotion: its verification, and what followed from its error.
 async fn fails(admin: &Client, task: &str, word: &str) -> (String, Value) {
-    let body = failure(task, word);
-    let recorded = admin.post("/v1/verifications", &body).await.ok();
+    record(admin, task, &failure(task, word)).await
+}
+
+/// The same of whatever failed.
+async fn record(admin: &Client, task: &str, body: &Value) -> (String, Value) {
+    let recorded = admin.post("/v1/verifications", body).await.ok();
     let id = text(&recorded["verification"]).to_owned();
     promoted(admin, task, &id).await;
     (id, recorded["judged"].clone())
@@ -70,17 +74,20 @@ async fn what_a_verification_said_is_said_by_nobody_and_not_in_a_backup() {
     let mut world = World::start().await;
     let (admin, task, word) = (world.admin(), world.task().await, secret());
     let (command, body) = (command_id(), failure(&task, &word));
-    let record = async || {
+    let give = async || {
         admin
             .command("/v1/verifications", &command, &body)
             .await
             .ok()
     };
-    let recorded = record().await;
+    let recorded = give().await;
     let id = text(&recorded["verification"]).to_owned();
     let report = promoted(&admin, &task, &id).await;
     let made = saying(&admin, &report, &word).await;
-    let (plain, _) = fails(&admin, &task, "ordinary").await;
+    let mut other = failure(&task, "client");
+    other["error"] = json!("TimeoutError: the read timed out");
+    other["approach"] = json!("Open a connection for each request");
+    let (plain, _) = record(&admin, &task, &other).await;
     let scopes = [task.as_str(), PROJECT, ORG];
     assert!(is_said(&world, &scopes, &made, &word).await);
     assert!(is_told(&world, &task, &word).await);
@@ -105,7 +112,7 @@ async fn what_a_verification_said_is_said_by_nobody_and_not_in_a_backup() {
     assert!(!events.contains(hash), "{events}");
 
     // Who recorded it is told its verdict again, and not which error that judged.
-    let (again, mut judged) = (record().await, recorded["judged"].clone());
+    let (again, mut judged) = (give().await, recorded["judged"].clone());
     judged["error"] = json!("0".repeat(64));
     assert_eq!(
         (&again["verification"], &again["judged"]),
