@@ -1,5 +1,5 @@
-//! What an erasure left elsewhere: entries and decisions that rest on what was erased, offers of it, and verifications that tell the
-//! same errors.
+//! What an erasure left elsewhere: entries and decisions that rest on what was erased, offers of it, and verifications that tell
+//! the same errors.
 //!
 //! Owns finding them, by what promotions published, by the names that offers have and by relations. It must not know what is
 //! erased.

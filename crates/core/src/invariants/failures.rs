@@ -65,8 +65,8 @@ fn tells(recorded: &Verification, failed: &FixFailed) -> bool {
     is_it && error && reason && approach && is_worded(failed)
 }
 
-/// Whether an error gives this reason, as far as the shorter of both goes. That is known where it is normalised here as it was then,
-/// which its fingerprint says, and where no secret was taken out of the reason.
+/// Whether an error gives this reason, as far as the shorter of both goes. That is known where it is normalised here as it was
+/// then, which its fingerprint says, and where no secret was taken out of the reason.
 fn gives_reason(error: &str, failed: &FixFailed) -> bool {
     let is_same = |seen: ErrorHash| seen == ErrorHash::of(error);
     if !failed.error.is_some_and(|seen| is_same(seen.error)) || is_masked(&failed.reason) {

@@ -78,8 +78,8 @@ pub struct ContentErased {
     /// Decisions that hold and rest on the evidence that was named, and may say what it said.
     #[schema(value_type = Vec<schema::Node>)]
     pub resting_decisions: Vec<Node>,
-    /// Verifications of the task that failed with the errors of those that were named, and tell them still: the first ones, as many
-    /// as an order names.
+    /// Verifications of the task that failed with the errors of those that were named, and tell them still: the first ones, as
+    /// many as an order names.
     #[schema(value_type = Vec<schema::VerificationId>)]
     pub same_error: Vec<VerificationId>,
     /// Offers of the entries that were named, which the organisation still has.

@@ -51,7 +51,7 @@ pub(super) async fn same_error(
     Ok(found.into_iter().map(|(_, id)| id).collect())
 }
 
-/// The verifications under which the errors count whose fingerprints an order erased. Its events are the last ones of its command.
+/// The verifications under which the errors count whose fingerprints an order erased. Its events are the last of its command.
 async fn errors_of(
     txn: &mut impl Txn,
     here: &ScopeKey,

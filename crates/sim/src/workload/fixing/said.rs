@@ -82,8 +82,8 @@ pub(super) fn approach(number: u8) -> Approach {
     }
 }
 
-/// What is said of a fix that failed: its error, and its approach. A word that is to be erased stands in the error, which stays the
-/// one that it is, and is all of an approach that is no idea.
+/// What is said of a fix that failed: its error, and its approach. A word that is to be erased stands in the error, which stays
+/// the one that it is, and is all of an approach that is no idea.
 pub(super) fn told(fix: Fix, word: Option<&str>) -> (Option<String>, Option<Approach>) {
     let printed = fix.error.map(|number| match word {
         Some(word) => format!("$ make check # {word}\n{}", error(number)),

@@ -1,7 +1,7 @@
 //! What was committed of the tasks of a world, as far as anything follows from it for fixes.
 //!
-//! Owns what is read of the events, commit by commit, in the order in which the store stamped them; of what was erased since, what
-//! its agent noted. It must not know how nodes keep any of that: only events and notes are read here.
+//! Owns what is read of the events, commit by commit, in the order in which the store stamped them; of what was erased since,
+//! what its agent noted. It must not know how nodes keep any of that: only events and notes are read here.
 
 use std::collections::BTreeMap;
 
