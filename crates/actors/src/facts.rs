@@ -12,7 +12,6 @@ use sillok_core::commit::CommitName;
 use sillok_core::config::RulesConfig;
 use sillok_core::entry::{Head, Version};
 use sillok_core::erasure::KnownEvent;
-use sillok_core::event::Body;
 use sillok_core::facts::{Facts, HashKey, Need, needs};
 use sillok_core::id::{EntryId, Seq};
 use sillok_core::limits::FACT_ROUNDS_MAX;
@@ -271,7 +270,6 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
                 self.facts.promotions = Some(found);
             }
             Need::Events(positions) => self.events(&here, positions).await?,
-            Need::FixErrors(positions) => self.fix_errors(&here, positions).await?,
             Need::Retirement(entry, at) => self.retired(entry, at).await?,
             Need::Decision(_)
             | Need::DecisionElsewhere(..)
@@ -307,31 +305,13 @@ impl<T: Txn, P: Protocol> Fetch<'_, T, P> {
     /// The events at these positions, which may be of a command before, of the same batch.
     async fn events(&mut self, here: &ScopeKey, positions: Vec<Seq>) -> Result<(), Unfetched> {
         for seq in positions {
-            let event = self.event(here, seq).await?;
-            self.facts.events.insert(seq, event);
-        }
-        Ok(())
-    }
-
-    /// The event at a position.
-    async fn event(&mut self, here: &ScopeKey, seq: Seq) -> Result<Option<KnownEvent>, Unfetched> {
-        let unstored = self.unstored.binary_search_by_key(&seq, |(own, _)| *own);
-        let event = match unstored {
-            Ok(place) => Some(self.unstored[place].1.clone()),
-            Err(_) => row(self.txn, keys::event::key(here, seq), keys::event::decode).await?,
-        };
-        event.map(KnownEvent::of).transpose().map_err(broken)
-    }
-
-    /// With which errors fixes failed, as the events at these positions tell.
-    async fn fix_errors(&mut self, here: &ScopeKey, positions: Vec<Seq>) -> Result<(), Unfetched> {
-        for seq in positions {
-            let event = self.event(here, seq).await?;
-            let error = event.and_then(|event| match event.body {
-                Some(Body::FixFailed(failed)) => failed.error,
-                _ => None,
-            });
-            self.facts.fix_errors.insert(seq, error);
+            let unstored = self.unstored.binary_search_by_key(&seq, |(own, _)| *own);
+            let event = match unstored {
+                Ok(place) => Some(self.unstored[place].1.clone()),
+                Err(_) => row(self.txn, keys::event::key(here, seq), keys::event::decode).await?,
+            };
+            let known = event.map(KnownEvent::of).transpose();
+            self.facts.events.insert(seq, known.map_err(broken)?);
         }
         Ok(())
     }

@@ -142,6 +142,12 @@ pub enum Safeguard {
     WarnsOfOtherTasks,
     /// An approach that failed before a verification passed only warns.
     ForgivesClearedApproaches,
+    /// Of an approach that is erased the row goes as well.
+    ErasesFailedApproaches,
+    /// How an approach was worded is not left where it is erased.
+    ErasesWordings,
+    /// The answer that judged an error does not say which it was once that is erased.
+    ErasesJudgedErrors,
 }
 
 /// Which safeguards apply.

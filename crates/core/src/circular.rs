@@ -21,7 +21,7 @@ mod wording;
 mod wrapping;
 
 pub use approach::{Approach, Likeness, Words};
-pub use failures::Failures;
+pub use failures::{ErrorSeen, Failures};
 pub use fingerprint::{ErrorHash, core_error, reason_of};
 pub use history::{
     ApproachJudged, ErrorJudged, ErrorReason, FailedApproach, Proposed, Verdict, judge_approach,

@@ -10,12 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{Broken, Header, StoredEvent};
-use crate::circular::ErrorHash;
 use crate::entry::{Claim, Detail, Metadata};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, EventKind, Text};
 use crate::fingerprint::ContentHash;
-use crate::id::{EntryId, ReviewId, Seq, VerificationId};
+use crate::id::{EntryId, ReviewId, Seq};
 use crate::limits::ERASED_MAX;
 use crate::promotion::NewEntry;
 use crate::review::{Offer, Question};
@@ -167,46 +166,16 @@ fn text_of(body: &Body) -> Option<(ContentHash, EntryId)> {
     }
 }
 
-/// What stands in place of the hashes of what is erased.
-pub trait Naming {
-    /// The name for the hash of the text of an entry's version.
-    fn text(&mut self, hash: ContentHash, entry: EntryId, version: u64) -> ContentHash;
-
-    /// The name for the fingerprint of the error of a verification.
-    fn error(&mut self, error: ErrorHash, verification: VerificationId) -> ErrorHash;
-}
-
 /// Names that stand in place of the hashes of texts: the same one for the same text, so that whatever followed from
 /// two texts being one still follows.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
-    texts: BTreeMap<ContentHash, ContentHash>,
-    errors: BTreeMap<ErrorHash, ErrorHash>,
-}
+pub struct Names(BTreeMap<ContentHash, ContentHash>);
 
-impl Naming for Names {
-    fn text(&mut self, hash: ContentHash, entry: EntryId, version: u64) -> ContentHash {
+impl Names {
+    /// The name for the hash of the text of an entry's version.
+    pub fn of(&mut self, hash: ContentHash, entry: EntryId, version: u64) -> ContentHash {
         let new = || ContentHash::erased(entry, version);
-        *self.texts.entry(hash).or_insert_with(new)
-    }
-
-    fn error(&mut self, error: ErrorHash, verification: VerificationId) -> ErrorHash {
-        let new = || ErrorHash::erased(verification);
-        *self.errors.entry(error).or_insert_with(new)
-    }
-}
-
-/// Of what is left of an event, the names as they are.
-#[derive(Clone, Copy, Debug)]
-pub struct AsNamed;
-
-impl Naming for AsNamed {
-    fn text(&mut self, named: ContentHash, _: EntryId, _: u64) -> ContentHash {
-        named
-    }
-
-    fn error(&mut self, named: ErrorHash, _: VerificationId) -> ErrorHash {
-        named
+        *self.0.entry(hash).or_insert_with(new)
     }
 }
 
@@ -247,9 +216,13 @@ pub fn holds_text_of(body: &Body, entries: &[EntryId]) -> bool {
     }
 }
 
-/// What is left of a body; none when it is of a kind that is not erased.
+/// What is left of a body, where `name` gives what stands in place of the hash of a version's text; none when it is of a
+/// kind that is not erased.
 #[must_use]
-pub fn rest_of(body: &Body, naming: &mut impl Naming) -> Option<Body> {
+pub fn rest_of(
+    body: &Body,
+    name: impl FnOnce(ContentHash, EntryId, u64) -> ContentHash,
+) -> Option<Body> {
     Some(match body {
         Body::RecordAppended(record) => Body::RecordAppended(Box::new(Record {
             kind: match &record.kind {
@@ -265,14 +238,14 @@ pub fn rest_of(body: &Body, naming: &mut impl Naming) -> Option<Body> {
         Body::EntryCreated(created) => Body::EntryCreated(Box::new(EntryCreated {
             text: rest_of_text(
                 &created.text,
-                naming.text(created.text.content_hash, created.id, 1),
+                name(created.text.content_hash, created.id, 1),
             ),
             ..(**created).clone()
         })),
         Body::EntryAmended(amended) => Body::EntryAmended(Box::new(EntryAmended {
             text: rest_of_text(
                 &amended.text,
-                naming.text(amended.text.content_hash, amended.id, amended.version),
+                name(amended.text.content_hash, amended.id, amended.version),
             ),
             ..(**amended).clone()
         })),
@@ -284,7 +257,7 @@ pub fn rest_of(body: &Body, naming: &mut impl Naming) -> Option<Body> {
             id: *id,
             question: Box::new(rest_of_question(question)?),
         },
-        other => return memory::rest_of(other).or_else(|| verification::rest_of(other, naming)),
+        other => return memory::rest_of(other).or_else(|| verification::rest_of(other)),
     })
 }
 

@@ -8,7 +8,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::circular::ErrorHash;
 use crate::citation::Excerpt;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::commit::{CommitName, Presence};
@@ -96,8 +95,6 @@ pub enum Need {
     Events(Vec<Seq>),
     /// The events that hold the texts of entries of the scope. It takes reading all of its events.
     Texts(Vec<EntryId>),
-    /// With which errors fixes failed, as the events at positions tell, where they do.
-    FixErrors(Vec<Seq>),
     /// Why an entry of the scope was taken out of recall, which happened then.
     Retirement(EntryId, Timestamp),
     /// The neighbours of the command's entry with this number.
@@ -148,8 +145,6 @@ pub struct Facts {
     pub events: BTreeMap<Seq, Option<KnownEvent>>,
     /// The events that hold the texts of the entries that are to be erased.
     pub texts: Option<Texts>,
-    /// With which errors fixes failed, by where that is told; none where it is not.
-    pub fix_errors: BTreeMap<Seq, Option<ErrorHash>>,
     /// Whether tasks were opened.
     pub tasks: BTreeMap<Scope, bool>,
     /// Whether promotions are under way.

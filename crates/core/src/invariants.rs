@@ -200,10 +200,10 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::TaskClosed { .. }
         | Body::TaskArchived
         | Body::VerificationRecorded(_)
-        | Body::FixFailed(_)
         | Body::Promoted { .. } => {
             chained(state.task().is_some(), "the task was never opened".into())
         }
+        Body::FixFailed(failed) => failures::failure_applies(state, failed),
         Body::PromotionDropped {
             verified_through, ..
         } => promotions::drop_applies(state, *verified_through),

@@ -27,6 +27,11 @@ pub struct Masked<'a> {
     pub count: u32,
 }
 
+/// Whether something in a text was masked.
+pub(crate) fn is_masked(text: &str) -> bool {
+    text.contains(MASKED)
+}
+
 /// Masks the secrets in a text. Masking again changes nothing. JSON stays JSON.
 #[must_use]
 pub fn mask(text: &str) -> Masked<'_> {

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::circular::{ErrorHash, ErrorJudged, ErrorReason, Failures, Verdict};
+use crate::circular::{ErrorJudged, ErrorReason, ErrorSeen, Failures, Verdict};
 use crate::error::{Error, ErrorCode};
 use crate::id::Seq;
 use crate::principal::Actor;
@@ -178,8 +178,8 @@ impl Task {
 
     /// Judges an error that comes up now: by what failed before, and where the task is stuck, which takes no fix, by that.
     #[must_use]
-    pub fn judge(&self, error: ErrorHash) -> ErrorJudged {
-        let judged = self.failures.judge(error);
+    pub fn judge(&self, seen: ErrorSeen) -> ErrorJudged {
+        let judged = self.failures.judge(seen);
         if self.status != TaskStatus::Stuck {
             return judged;
         }

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 178] = [
+pub const EXPECTED: [&str; 180] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -108,6 +108,7 @@ pub const EXPECTED: [&str; 178] = [
     "entry recalled where it held still",
     "entry taken out by maintenance",
     "error in a stuck task blocked",
+    "error of an erased verification counted",
     "error of another agent counted",
     "error that came back warned of",
     "error that came too often blocked",
@@ -221,6 +222,7 @@ pub const EXPECTED: [&str; 178] = [
     "text embedded anew",
     "transaction too old",
     "turned away after too many conflicts",
+    "verification erased",
     "what an undone promotion replaced holds again",
     "withdrawn decision restored",
     "withdrawn decision told by an anchor",

@@ -307,6 +307,8 @@ fn every_line_of_the_tour_of_fixes_that_failed_runs() {
         "block: the error came up 2 times since a verification passed (takes_turns). Stop!",
         "the task is stuck: Nobody knows why the server is slow.",
         "stuck, as it should be",
+        &format!("erased in {task}: 2 events lost their content"),
+        "rests on what was erased, and may say it",
         "warn\n주의:",
         &tried,
         "warn\nCareful: this failed before.",

@@ -185,6 +185,7 @@ async fn a_failure_that_is_given_again_counts_once_and_is_an_event_beside_its_ve
     let said = &noted["body"];
     assert_eq!(said["verification"], first["verification"]);
     assert_eq!(said["error"], first["judged"]["error"]);
+    assert_eq!(said["first_verification"], first["verification"]);
     assert_eq!(said["approach"]["text"], TRIED.0);
     assert_eq!(said["reason"], TIMED_OUT);
     audited(&world);

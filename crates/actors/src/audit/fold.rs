@@ -186,8 +186,7 @@ impl Fold {
             }
             _ => None,
         };
-        let is_erased = event.sealed.is_none();
-        self.told.note(header.seq, &body, &self.state, is_erased);
+        self.told.note(header.seq, &body, &self.state);
         let changes = self.state.apply(&body, &stamped);
         self.state.advance(tip);
         // Only commits that are being decided compare texts with one another.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use sillok_core::circular::{ErrorHash, ErrorJudged};
+use sillok_core::circular::ErrorJudged;
 use sillok_core::decision::Act;
 use sillok_core::event::Body;
 use sillok_core::id::{AnchorId, CommandId, DecisionId, EvidenceId, Seq, VerificationId};
@@ -51,13 +51,14 @@ pub(crate) struct Told {
     pub(crate) anchors: BTreeMap<Seq, AnchorId>,
     /// Promotions that were dropped, and by which event.
     pub(crate) dropped: Vec<(VerificationId, Seq)>,
-    /// What followed from the errors with which fixes failed, by the events that tell of them.
+    /// What followed from the errors with which fixes failed, by the events that tell of them. Which error it was, an event that was
+    /// erased does not tell, and neither does the answer any more.
     pub(crate) judged: BTreeMap<Seq, ErrorJudged>,
 }
 
 impl Told {
-    /// Takes in what an event says. `state` is what the events before it lead to, and what the event says was erased or not.
-    pub(super) fn note(&mut self, seq: Seq, body: &Body, state: &State, is_erased: bool) {
+    /// Takes in what an event says, or what is left of it. `state` is what the events before it lead to.
+    pub(super) fn note(&mut self, seq: Seq, body: &Body, state: &State) {
         if let Some(&Content::Chunked {
             command,
             first,
@@ -91,22 +92,11 @@ impl Told {
             }
             Body::PromotionDropped { verification, .. } => self.dropped.push((*verification, seq)),
             Body::FixFailed(failed) => {
-                if let (Some(error), Some(task)) = (failed.error, state.task()) {
-                    let judged = task.judge(error);
-                    self.judged.insert(seq, as_answered(judged, is_erased));
+                if let (Some(seen), Some(task)) = (failed.error, state.task()) {
+                    self.judged.insert(seq, task.judge(seen));
                 }
             }
             _ => {}
         }
     }
-}
-
-/// What follows from an error as its answer says it: where it was erased, the answer does not say any more which it was.
-fn as_answered(judged: ErrorJudged, is_erased: bool) -> ErrorJudged {
-    let error = if is_erased {
-        ErrorHash::ERASED
-    } else {
-        judged.error
-    };
-    ErrorJudged { error, ..judged }
 }

@@ -345,6 +345,7 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             mut result,
         } = decide(&self.decided.state, submission, facts, rules, self.now)?;
         failures::judge_by(self.judged_from.as_ref(), &mut result);
+        failures::leave_wordings(self.shared.protocol, facts, &mut bodies);
         if !self.shared.protocol.keeps(Safeguard::DecaysAtRead)
             && matches!(submission.command, Command::Retire { .. })
         {

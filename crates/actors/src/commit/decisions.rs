@@ -86,6 +86,7 @@ pub(super) fn is_written<P: Protocol>(protocol: P, change: &Change) -> bool {
         Change::DecisionListed { listed: false, .. } => {
             protocol.keeps(Safeguard::EndsFormerListing)
         }
+        Change::ApproachErased(_) => protocol.keeps(Safeguard::ErasesFailedApproaches),
         Change::RelationRenamed { .. } if !protocol.keeps(Safeguard::RenamesRelations) => false,
         Change::RelatedTo { .. } | Change::RelationRenamed { .. } => {
             protocol.keeps(Safeguard::SavesRelationsWithDecision)

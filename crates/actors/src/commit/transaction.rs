@@ -303,7 +303,7 @@ fn write<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &
         rows::write_command(txn, key.clone(), record);
     }
     if protocol.keeps(Safeguard::ErasesContent) {
-        decided.erasing.write(txn, place);
+        decided.erasing.write(protocol, txn, place);
         let erased = decided.heads().filter(|head| head.is_erased());
         if protocol.keeps(Safeguard::KeepsVectorsUnderHeads) {
             for head in erased {

@@ -1,4 +1,5 @@
-//! What an erasure left elsewhere: entries and decisions that rest on what was erased, and offers of it.
+//! What an erasure left elsewhere: entries and decisions that rest on what was erased, offers of it, and verifications that tell
+//! the same errors.
 //!
 //! Owns finding them, by what promotions published, by the names that offers have and by relations. It must not know what is
 //! erased.
@@ -9,7 +10,7 @@ use sillok_core::Error;
 use sillok_core::decision::{NamedEdge, Node};
 use sillok_core::entry::Head;
 use sillok_core::erasure::{Erase, EraseMemory, EraseVerifications};
-use sillok_core::id::{EntryId, RecordId, ReviewId, VerificationId};
+use sillok_core::id::{CommandId, EntryId, RecordId, ReviewId, Seq, VerificationId};
 use sillok_core::permission::authorize_read;
 use sillok_core::principal::Principal;
 use sillok_core::review::Question;
@@ -24,6 +25,10 @@ use crate::long_reads::LongReads;
 use crate::row_stream::RowStream;
 use crate::rows;
 
+mod errors;
+
+use errors::same_error;
+
 /// What may still say what was erased.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remains {
@@ -34,6 +39,8 @@ pub struct Remains {
     pub offers: Vec<ReviewId>,
     /// Decisions that hold and rest on the evidence.
     pub decisions: Vec<Node>,
+    /// Verifications that failed with the errors of those that were named, and tell them still: as many as an order names.
+    pub same_error: Vec<VerificationId>,
 }
 
 impl<S: Store> Reader<S> {
@@ -53,7 +60,7 @@ impl<S: Store> Reader<S> {
             Ok::<_, StoreError>(Remains {
                 resting: resting(&mut txn, principal, scope, order).await?,
                 offers: offers(&mut txn, principal, scope, order).await?,
-                decisions: Vec::new(),
+                ..Remains::default()
             })
         };
         found.await.map_err(|error| refusal(&error))
@@ -85,7 +92,8 @@ impl<S: Store> Reader<S> {
 }
 
 impl<S: Store> Reader<S> {
-    /// What is left elsewhere of what verifications of a task said, as far as `principal` may look.
+    /// What is left elsewhere of what verifications of a task said, as far as `principal` may look. The order was given by the
+    /// command, and ended with the event, that `ended` names.
     ///
     /// # Errors
     /// What the store answers.
@@ -94,6 +102,7 @@ impl<S: Store> Reader<S> {
         principal: &Principal,
         task: &Scope,
         order: &EraseVerifications,
+        ended: (Seq, CommandId),
     ) -> Result<Remains, Error> {
         let found = async {
             let mut txn = LongReads::of(&self.store).begin().await?;
@@ -103,6 +112,7 @@ impl<S: Store> Reader<S> {
             }
             Ok::<_, StoreError>(Remains {
                 resting: resting.into_iter().collect(),
+                same_error: same_error(&mut txn, task, ended).await?,
                 ..Remains::default()
             })
         };

@@ -34,7 +34,7 @@ pub struct Erase {
     /// Kinds of relations that the scope itself declared: what they mean. Names and reaches stay
     #[arg(long, group = "what", value_delimiter = ',', value_name = "KIND", value_parser = RelationName::stored)]
     pub kind: Vec<RelationName>,
-    /// Verifications of the task: their errors and approaches, by an order of their own. Of one error all that failed with it
+    /// Verifications of the task: their errors and approaches, by an order of their own
     #[arg(
         long,
         group = "what",

@@ -50,7 +50,8 @@ pub fn core_error(error: &str) -> String {
     lines.join("\n")
 }
 
-/// What went wrong, in short: the lines of [`core_error`] behind one another, as far as there is room for them.
+/// What went wrong, in short: the lines of [`core_error`] behind one another, as far as there is room for them. An audit makes it
+/// anew of each error whose fingerprint is still the same: whoever writes it otherwise has to leave the former form there.
 #[must_use]
 pub fn reason_of(error: &str) -> String {
     let whole = core_error(error).replace('\n', "; ");

@@ -26,15 +26,31 @@ fn error(number: u8) -> ErrorHash {
     ErrorHash::from_bytes([number; 32])
 }
 
+fn verification(number: u64) -> VerificationId {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&number.to_be_bytes());
+    VerificationId::from_bytes(bytes)
+}
+
+/// Remembers that a verification failed with an error, by the event with the same number: what follows.
+fn fails(failures: &mut Failures, error: ErrorHash, number: u64) -> ErrorJudged {
+    let seen = failures.seen(error, verification(number));
+    assert!(failures.may_be(seen, verification(number)));
+    let judged = failures.judge(seen);
+    failures.came_up(seen, Seq::new(number));
+    judged
+}
+
+/// What would follow from an error that came up now.
+fn next(failures: &Failures, error: ErrorHash) -> ErrorJudged {
+    failures.judge(failures.seen(error, verification(1_000)))
+}
+
 /// What follows from each of these errors, which come up one after the other.
 fn judgements(errors: impl IntoIterator<Item = ErrorHash>) -> Vec<ErrorJudged> {
     let mut failures = Failures::default();
     let errors = errors.into_iter().zip(1..);
-    let judged = errors.map(|(error, seq)| {
-        let judged = failures.judge(error);
-        failures.came_up(error, Seq::new(seq));
-        judged
-    });
+    let judged = errors.map(|(error, number)| fails(&mut failures, error, number));
     judged.collect()
 }
 
@@ -83,21 +99,77 @@ fn an_error_that_comes_back_is_warned_of_and_one_that_takes_turns_or_comes_a_thi
 #[test]
 fn a_pass_clears_what_came_up_and_of_very_many_errors_the_earliest_are_forgotten() {
     let mut failures = Failures::default();
-    for seq in 1..=3 {
-        failures.came_up(error(1), Seq::new(seq));
+    for number in 1..=3 {
+        fails(&mut failures, error(1), number);
     }
-    assert_eq!(failures.judge(error(1)).verdict, Verdict::Block);
+    assert_eq!(next(&failures, error(1)).verdict, Verdict::Block);
     failures.clear(Seq::new(7));
-    assert_eq!(failures.judge(error(1)).reason, ErrorReason::New);
+    assert_eq!(next(&failures, error(1)).reason, ErrorReason::New);
     assert_eq!(failures.cleared_through, Seq::new(7));
 
-    failures.came_up(error(0), Seq::new(8));
+    fails(&mut failures, error(0), 8);
     for (number, seq) in (1..=ERRORS_KEPT_MAX).zip(9..) {
         let error = error(u8::try_from(number).unwrap());
-        failures.came_up(error, Seq::new(seq));
+        fails(&mut failures, error, seq);
     }
-    assert_eq!(failures.judge(error(0)).reason, ErrorReason::New);
-    assert_eq!(failures.judge(error(1)).reason, ErrorReason::CameBack);
+    assert_eq!(next(&failures, error(0)).reason, ErrorReason::New);
+    assert_eq!(next(&failures, error(1)).reason, ErrorReason::CameBack);
+}
+
+/// Two errors that take turns: the first comes up by the verifications 1 and 3, the other one by 2.
+fn taking_turns() -> Failures {
+    let mut failures = Failures::default();
+    for (number, by) in [(1, 1), (2, 2), (1, 3)] {
+        fails(&mut failures, error(number), by);
+    }
+    failures
+}
+
+#[test]
+fn an_error_counts_on_without_its_fingerprint_and_is_another_one_when_it_comes_up_again() {
+    let mut failures = taking_turns();
+    let before = failures.clone();
+    // A later event tells it still.
+    failures.fingerprint_erased(Seq::new(1));
+    assert_eq!(failures, before);
+    failures.fingerprint_erased(Seq::new(3));
+    let unnamed = ErrorSeen {
+        error: ErrorHash::ERASED,
+        first: verification(1),
+    };
+    let judged = failures.judge(unnamed);
+    assert_eq!((judged.count, judged.reason), (3, ErrorReason::TooOften));
+    assert_eq!(
+        next(&failures, error(2)).reason,
+        ErrorReason::TakesTurns,
+        "the turns are what they were"
+    );
+    let anew = fails(&mut failures, error(1), 4);
+    assert_eq!((anew.count, anew.reason), (1, ErrorReason::New));
+    assert_eq!(next(&failures, error(1)).reason, ErrorReason::Repeated);
+    assert_eq!(failures.judge(unnamed).count, 3);
+}
+
+#[test]
+fn an_error_counts_under_the_verification_that_failed_with_it_first_and_under_no_other() {
+    let mut failures = taking_turns();
+    let may_be = |failures: &Failures, error: ErrorHash, first: u64| {
+        let first = verification(first);
+        failures.may_be(ErrorSeen { error, first }, verification(9))
+    };
+    assert!(may_be(&failures, error(1), 1) && may_be(&failures, error(3), 9));
+    for (number, first) in [(1, 2), (1, 3), (1, 9), (3, 1), (3, 4)] {
+        assert!(!may_be(&failures, error(number), first), "{number} {first}");
+    }
+    // One that has no fingerprint any more may be each that was known, or a new one.
+    for first in [1, 2, 9] {
+        assert!(may_be(&failures, ErrorHash::ERASED, first), "{first}");
+    }
+    assert!(!may_be(&failures, ErrorHash::ERASED, 3));
+    // Where that of one which is known is gone, it may have been told by then or not.
+    failures.fingerprint_erased(Seq::new(3));
+    assert!(may_be(&failures, error(1), 1) && may_be(&failures, error(1), 9));
+    assert!(!may_be(&failures, error(2), 1) && !may_be(&failures, error(2), 9));
 }
 
 #[test]

@@ -21,7 +21,8 @@ const ACTING: u64 = 4;
 const REMOVING: u64 = 8;
 const BITS: u64 = PLACE | NUMBER | ACTING | REMOVING;
 
-/// Raised where the rule changes in a way that neither the lists nor [`SHOWN`] show.
+/// Raised where the rule changes in a way that neither the lists nor [`SHOWN`] show: an audit makes each wording anew that the
+/// same rule made.
 const EDITION: u32 = 1;
 
 /// Approaches of which each step of the rule makes something: what was made of them tells one rule from another.

@@ -36,8 +36,8 @@ impl Erasing {
     /// Adds an event; one whose content is gone already counts as known.
     fn add(&mut self, event: &KnownEvent) {
         let names = &mut self.names;
-        let rest = event.body.as_ref().and_then(|body| rest_of(body, names));
-        let Some(rest) = rest else {
+        let name = |hash, entry, version| names.of(hash, entry, version);
+        let Some(rest) = event.body.as_ref().and_then(|body| rest_of(body, name)) else {
             self.known += 1;
             return;
         };

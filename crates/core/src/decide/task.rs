@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Context, Decision, check_level, check_short, check_stated, promotion};
-use crate::circular::{Approach, ErrorHash, Wording, reason_of};
+use crate::circular::{Approach, ErrorHash, Failures, Wording, reason_of};
 use crate::command::{AnswerBody, VerificationRef};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Body, FixFailed};
@@ -124,14 +124,14 @@ pub(super) fn record_failure(
         return record_verification(context, &failure.said);
     }
     let verification = verification(context, &failure.said)?;
-    let failed = fix_failed(&verification, failure)?;
-    let judged = failed.error.zip(context.state.task());
+    let task = task(context, TaskAction::Verify)?;
+    let failed = fix_failed(&verification, failure, &task.failures)?;
     let result = AnswerBody::Failed {
         id: verification.id,
         from: verification.from,
         through: verification.through,
         target: verification.target.clone(),
-        judged: judged.map(|(error, task)| task.judge(error)),
+        judged: failed.error.map(|seen| task.judge(seen)),
     };
     let tells = failed.error.is_some() || failed.approach.is_some();
     let recorded = Body::VerificationRecorded(Box::new(verification));
@@ -140,8 +140,12 @@ pub(super) fn record_failure(
     Ok(Decision::of(bodies, result))
 }
 
-/// What failed of the fix that a verification is about. An error that is blank says nothing.
-fn fix_failed(verification: &Verification, failure: &NewFailure) -> Result<FixFailed, Error> {
+/// What failed of the fix that a verification is about, where these failures are remembered. An error that is blank says nothing.
+fn fix_failed(
+    verification: &Verification,
+    failure: &NewFailure,
+    failures: &Failures,
+) -> Result<FixFailed, Error> {
     let said = &verification.said;
     let error = said.error.as_deref();
     let error = error.filter(|error| !error.trim().is_empty());
@@ -161,7 +165,7 @@ fn fix_failed(verification: &Verification, failure: &NewFailure) -> Result<FixFa
     let reason = error.map(reason_of).unwrap_or_default();
     Ok(FixFailed {
         verification: verification.id,
-        error: error.map(ErrorHash::of),
+        error: error.map(|error| failures.seen(ErrorHash::of(error), verification.id)),
         wording: approach.as_ref().map(Wording::kept).unwrap_or_default(),
         approach,
         // Without what is wrapped around a line, a secret may stand there that was none before.

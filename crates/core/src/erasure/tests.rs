@@ -1,12 +1,12 @@
 //! What is left of content, by example.
 
 use super::*;
-use crate::circular::{Approach, Wording};
+use crate::circular::{Approach, ErrorHash, ErrorSeen, Wording};
 use crate::config::TrustConfig;
 use crate::decision::{Act, Domain, NewDecision, Node, Rank, Reach, Relation, RelationKind};
 use crate::entry::{Binding, Claim, Episode, Kind, Status, Table};
 use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved, FixFailed};
-use crate::id::{AnchorId, CommandId, DecisionId, EvidenceId};
+use crate::id::{AnchorId, CommandId, DecisionId, EvidenceId, VerificationId};
 use crate::principal::Actor;
 use crate::scope::Scope;
 use crate::staging::{LogLevel, RecordKind};
@@ -165,7 +165,7 @@ fn memory() -> [Body; 6] {
 #[test]
 fn of_a_decision_its_rank_its_act_and_its_number_are_left_and_of_the_rest_that_there_was_some() {
     let [changed, withdrawn, saved, added, dropped, _] = memory();
-    let id = |body: &Body| rest_of(body, &mut AsNamed).unwrap();
+    let id = |body: &Body| rest_of(body, |hash, _, _| hash).unwrap();
     let (Body::DecisionSaved(said), Body::DecisionSaved(rest)) = (&changed, id(&changed)) else {
         panic!("it stays of its kind")
     };
@@ -201,7 +201,7 @@ fn of_a_kind_of_relation_its_name_and_its_reach_are_left() {
         reach: Reach::Backward,
         meaning: String::new(),
     };
-    assert_eq!(rest_of(&declared, &mut AsNamed), Some(rest));
+    assert_eq!(rest_of(&declared, |hash, _, _| hash), Some(rest));
 }
 
 #[test]
@@ -253,7 +253,10 @@ fn verified() -> [Body; 2] {
     };
     let failed = FixFailed {
         verification: id,
-        error: Some(ErrorHash::of(SECRET)),
+        error: Some(ErrorSeen {
+            error: ErrorHash::of(SECRET),
+            first: VerificationId::from_bytes([7; 16]),
+        }),
         approach: Some(Approach {
             text: SECRET.into(),
             files: vec![format!("src/{WORD}.rs")],
@@ -273,7 +276,7 @@ fn verified() -> [Body; 2] {
 
 #[test]
 fn of_a_verification_what_it_rests_on_and_how_it_ended_are_left_and_of_a_fix_that_it_failed() {
-    let id = |body: &Body| rest_of(body, &mut AsNamed).unwrap();
+    let id = |body: &Body| rest_of(body, |hash, _, _| hash).unwrap();
     let [recorded, failed] = verified();
     let (Body::VerificationRecorded(said), Body::VerificationRecorded(rest)) =
         (&recorded, id(&recorded))
@@ -290,7 +293,11 @@ fn of_a_verification_what_it_rests_on_and_how_it_ended_are_left_and_of_a_fix_tha
         panic!("it stays of its kind")
     };
     assert_eq!(rest.approach, Some(Approach::default()));
-    assert!(rest.error.is_some() && rest.reason.is_empty());
+    let left = ErrorSeen {
+        error: ErrorHash::ERASED,
+        first: VerificationId::from_bytes([7; 16]),
+    };
+    assert_eq!((rest.error, rest.reason.as_str()), (Some(left), ""));
     // What was not said is not said to have been.
     let Body::FixFailed(mut silent) = failed else {
         panic!("it is of a fix")
@@ -300,24 +307,6 @@ fn of_a_verification_what_it_rests_on_and_how_it_ended_are_left_and_of_a_fix_tha
         panic!("it stays of its kind")
     };
     assert_eq!((rest.error, rest.approach), (None, None));
-}
-
-#[test]
-fn one_error_has_one_name_in_an_order_and_the_name_says_nothing_of_it() {
-    let mut names = Names::default();
-    let error = |text: &str| ErrorHash::of(text);
-    let id = |number: u8| VerificationId::from_bytes([number; 16]);
-    let first = names.error(error("a"), id(1));
-    assert_eq!(names.error(error("a"), id(2)), first);
-    let other = names.error(error("b"), id(2));
-    assert_ne!(other, first);
-    assert_eq!(
-        (first, other),
-        (ErrorHash::erased(id(1)), ErrorHash::erased(id(2)))
-    );
-    let anew = Names::default().error(error("c"), id(1));
-    assert_eq!(anew, first, "it follows from the verification alone");
-    assert_ne!(first, ErrorHash::ERASED);
 }
 
 #[test]
@@ -369,13 +358,16 @@ fn nothing_of_a_text_is_left_in_any_body_and_its_kind_stays() {
     let error = ErrorHash::of(SECRET).to_string();
     for body in bodies().into_iter().chain(memory()).chain(verified()) {
         assert!(format!("{body:?}").contains(SECRET), "{body:?}");
-        let rest = rest_of(&body, &mut Names::default()).unwrap();
+        let rest = rest_of(&body, |_, entry, version| {
+            ContentHash::erased(entry, version)
+        })
+        .unwrap();
         let left = format!("{rest:?}");
         assert!(!left.contains(SECRET) && !left.contains(&hash), "{left}");
         assert!(!left.contains(WORD) && !left.contains(&error), "{left}");
         assert_eq!(rest.kind(), body.kind());
         assert_eq!(
-            rest_of(&rest, &mut AsNamed),
+            rest_of(&rest, |named, _, _| named),
             Some(rest),
             "what is left is left"
         );
@@ -392,9 +384,9 @@ fn what_nobody_wrote_a_text_into_is_not_erased() {
         id: ReviewId::from_bytes([1; 16]),
         question: Box::new(wrong),
     };
-    assert_eq!(rest_of(&asked, &mut AsNamed), None);
+    assert_eq!(rest_of(&asked, |hash, _, _| hash), None);
     assert!(!holds_text_of(&asked, &[entry(1)]));
-    assert_eq!(rest_of(&Body::StuckCleared, &mut AsNamed), None);
+    assert_eq!(rest_of(&Body::StuckCleared, |hash, _, _| hash), None);
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Erasing what verifications say: the error and the approach of one, with the files and symbols that this touched, and why it
 //! failed in short.
 //!
-//! Owns their rests. Of the errors of a task it goes on being told which are one, and how often each came up: a name stands in
-//! place of the fingerprint. It must not know how events are read.
+//! Owns their rests. Of the errors of a task it goes on being told which are one, by the verification that failed with each
+//! first, and so how often each came up; fingerprints go. It must not know how events are read.
 
 use serde::{Deserialize, Serialize};
 
-use super::Naming;
-use crate::circular::{Approach, ErrorHash, Wording};
+use crate::circular::{Approach, ErrorHash, ErrorSeen, Wording};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Body, FixFailed};
 use crate::id::{Seq, VerificationId};
@@ -48,16 +47,8 @@ pub(crate) const fn events_of(through: Seq) -> [Seq; 2] {
 }
 
 impl ErrorHash {
-    /// What stands in place of it in the record of a command once what was recorded was erased.
+    /// What stands in place of it once what was recorded was erased.
     pub const ERASED: Self = Self::from_bytes([0; 32]);
-
-    /// What stands in place of the fingerprint of an error that was erased: it names a verification, and says nothing of
-    /// the error.
-    #[must_use]
-    pub fn erased(verification: VerificationId) -> Self {
-        let named = blake3::derive_key("sillok 2026 erased error", verification.as_bytes());
-        Self::from_bytes(named)
-    }
 }
 
 impl Verification {
@@ -76,12 +67,14 @@ impl Verification {
 }
 
 impl FixFailed {
-    /// What is left of it: that an approach failed, where one was told, and which errors were this one.
-    pub(crate) fn rest(&self, naming: &mut impl Naming) -> Self {
-        let error = self.error;
+    /// What is left of it: that an approach failed, where one was told, and under which verification its error counts.
+    pub(crate) fn rest(&self) -> Self {
         Self {
             verification: self.verification,
-            error: error.map(|error| naming.error(error, self.verification)),
+            error: self.error.map(|seen| ErrorSeen {
+                error: ErrorHash::ERASED,
+                ..seen
+            }),
             approach: self.approach.as_ref().map(|_| Approach::default()),
             reason: String::new(),
             wording: Wording::default(),
@@ -90,12 +83,12 @@ impl FixFailed {
 }
 
 /// What is left of a body that is about a verification; none of any other.
-pub(super) fn rest_of(body: &Body, naming: &mut impl Naming) -> Option<Body> {
+pub(super) fn rest_of(body: &Body) -> Option<Body> {
     Some(match body {
         Body::VerificationRecorded(recorded) => {
             Body::VerificationRecorded(Box::new(recorded.rest()))
         }
-        Body::FixFailed(failed) => Body::FixFailed(Box::new(failed.rest(naming))),
+        Body::FixFailed(failed) => Body::FixFailed(Box::new(failed.rest())),
         _ => return None,
     })
 }

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::circular::{Approach, ErrorHash, Wording};
+use crate::circular::{Approach, ErrorSeen, Wording};
 use crate::id::VerificationId;
 
 /// A fix that failed, as its verification tells.
@@ -12,8 +12,9 @@ use crate::id::VerificationId;
 pub struct FixFailed {
     /// The verification.
     pub verification: VerificationId,
-    /// The fingerprint of what it printed, as the build made it that recorded it; none where it says nothing of that.
-    pub error: Option<ErrorHash>,
+    /// What it failed with, by the fingerprint of what it printed, as the build made it that recorded it; none where it says
+    /// nothing of that.
+    pub error: Option<ErrorSeen>,
     /// What was tried, with secrets masked; none where it is not said.
     pub approach: Option<Approach>,
     /// What went wrong, in short.

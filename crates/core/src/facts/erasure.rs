@@ -2,11 +2,8 @@
 
 use super::{Ask, Need};
 use crate::erasure::{Erase, EraseMemory, EraseVerifications, events_of};
-use crate::event::Body;
 use crate::id::{EvidenceId, Seq};
 use crate::limits::ERASED_EVENTS_MAX;
-use crate::promotion::Standing;
-use crate::verification::Outcome;
 
 impl Ask<'_> {
     pub(super) fn erase(&mut self, order: &Erase) {
@@ -76,8 +73,7 @@ impl Ask<'_> {
         self.events(positions);
     }
 
-    /// Of a verification, the events that hold what it says are found by what it speaks for. Where one of those named failed with
-    /// an error, it is asked with which the others did.
+    /// Of a verification, the events that hold what it says are found by what it speaks for.
     pub(super) fn erase_verifications(&mut self, order: &EraseVerifications) {
         if order.check().is_err() {
             return;
@@ -87,30 +83,10 @@ impl Ask<'_> {
             return;
         };
         let all = self.state.promotions(stored);
-        let (named, others): (Vec<&Standing>, Vec<&Standing>) = all
+        let named = all
             .iter()
-            .partition(|one| order.verifications.contains(&one.verification));
-        let positions: Vec<Seq> = named
-            .iter()
-            .flat_map(|one| events_of(one.through))
-            .collect();
-        let bodies = positions.iter().filter_map(|seq| {
-            let known = self.facts.events.get(seq);
-            known?.as_ref()?.body.as_ref()
-        });
-        let mut failed = bodies.filter_map(|body| match body {
-            Body::FixFailed(failed) => Some(failed),
-            _ => None,
-        });
-        if failed.any(|failed| failed.error.is_some()) {
-            let others = others.iter().filter(|one| one.outcome == Outcome::Failed);
-            let places = others.map(|one| events_of(one.through)[1]);
-            let unknown = places.filter(|seq| !self.facts.fix_errors.contains_key(seq));
-            let unknown: Vec<Seq> = unknown.collect();
-            if !unknown.is_empty() {
-                self.needs.push(Need::FixErrors(unknown));
-            }
-        }
+            .filter(|one| order.verifications.contains(&one.verification));
+        let positions = named.flat_map(|one| events_of(one.through)).collect();
         self.events(positions);
     }
 

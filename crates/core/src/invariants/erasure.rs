@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Invariant, Violation, broken, ensure, known};
 use crate::chain::Header;
-use crate::erasure::{AsNamed, ContentErased, Erased, rest_of};
+use crate::erasure::{ContentErased, Erased, rest_of};
 use crate::event::Body;
 use crate::id::{EntryId, Seq};
 use crate::state::State;
@@ -36,7 +36,7 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
         let seq = event.at.seq;
         let follows = seq > last && seq <= state.row().tip.seq;
         chained(follows, format!("event {seq} is erased out of its place"))?;
-        let rest = rest_of(&event.rest, &mut AsNamed);
+        let rest = rest_of(&event.rest, |named, _, _| named);
         let is_bare = rest.as_ref() == Some(&event.rest);
         chained(is_bare, format!("something of event {seq} is left"))?;
         match &event.rest {

@@ -215,8 +215,8 @@ impl State {
 
     fn fix_failed(&mut self, failed: &FixFailed, at: &Stamped) -> Vec<Change> {
         let mut changes = self.change_task(at, |task| {
-            if let Some(error) = failed.error {
-                task.failures.came_up(error, at.seq);
+            if let Some(seen) = failed.error {
+                task.failures.came_up(seen, at.seq);
             }
             if failed.approach.is_some() {
                 task.failures.approach_failed();

@@ -56,17 +56,14 @@ impl State {
         changes
     }
 
-    /// What failed of a fix, as the event at a position told, of which this is left. Its error counts on under the name
-    /// that stands in place of it.
+    /// What failed of a fix, as the event at a position told, of which this is left. Its error counts on.
     fn fix_erased(&mut self, rest: &FixFailed, seq: Seq) -> Vec<Change> {
         let mut changes = Vec::new();
         let known = self
             .task()
             .expect("an event names fixes of a task that the state knows");
         let mut task = known.clone();
-        if let Some(name) = rest.error {
-            task.failures.renamed(seq, name);
-        }
+        task.failures.fingerprint_erased(seq);
         if task != *known {
             changes.extend(self.set_task(task));
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sillok_core::command::Command;
 use sillok_core::decision::{Node, RelationName};
 use sillok_core::erasure::{Erase, EraseMemory, EraseVerifications};
-use sillok_core::id::{CommandId, EntryId, ReviewId, Seq};
+use sillok_core::id::{CommandId, EntryId, ReviewId, Seq, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
@@ -50,7 +50,7 @@ pub struct EraseContent {
     #[schema(value_type = Vec<schema::RelationName>)]
     pub kinds: Vec<String>,
     /// Verifications of the task whose promotions are finished or dropped: their errors and approaches, with what these
-    /// touched. Of one error all are named that failed with it.
+    /// touched. Those that failed with the same error and are not named go on telling it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::VerificationId>)]
     pub verifications: Vec<String>,
@@ -78,6 +78,10 @@ pub struct ContentErased {
     /// Decisions that hold and rest on the evidence that was named, and may say what it said.
     #[schema(value_type = Vec<schema::Node>)]
     pub resting_decisions: Vec<Node>,
+    /// Verifications of the task that failed with the errors of those that were named, and tell them still: the first ones, as
+    /// many as an order names.
+    #[schema(value_type = Vec<schema::VerificationId>)]
+    pub same_error: Vec<VerificationId>,
     /// Offers of the entries that were named, which the organisation still has.
     #[schema(value_type = Vec<schema::ReviewId>)]
     pub offers: Vec<ReviewId>,

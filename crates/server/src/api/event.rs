@@ -168,7 +168,8 @@ pub fn body_json(body: &Body) -> Value {
 fn failed_json(failed: &FixFailed) -> Value {
     json!({
         "verification": failed.verification,
-        "error": failed.error.map(|error| error.to_string()),
+        "error": failed.error.map(|seen| seen.error.to_string()),
+        "first_verification": failed.error.map(|seen| seen.first),
         "approach": failed.approach,
         "reason": failed.reason,
     })

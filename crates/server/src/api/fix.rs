@@ -188,7 +188,7 @@ pub struct ErrorJudged {
     /// Why.
     #[schema(value_type = schema::ErrorReason)]
     pub reason: ErrorReason,
-    /// The fingerprint of the error, in hexadecimal: the same error has the same one.
+    /// The fingerprint of the error, in hexadecimal: the same error has the same one. Zeros once it was erased.
     pub error: String,
     /// How often it came up since a verification passed, this time too.
     pub count: u32,

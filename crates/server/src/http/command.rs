@@ -346,6 +346,7 @@ impl Receipt {
             known,
             resting: remains.resting,
             resting_decisions: remains.decisions,
+            same_error: remains.same_error,
             offers: remains.offers,
             backups_before: backups_before(time, now),
             seq,

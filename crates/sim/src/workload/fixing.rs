@@ -1,22 +1,23 @@
 //! Fixing: agents of a few tasks record fixes that failed, one after the other and several at once, now and then one that
 //! passed, and ask what follows from an approach in the same task and in others of its project; some mark a task as stuck for
-//! a while.
+//! a while, and some have erased what was said.
 //!
-//! Owns what they do. What they say is `said`'s, how they ask is `asked`'s; what must hold of it stands in `naive`, `point` and
-//! `judged`, which read what `written` reads of the events.
+//! Owns what they do. What they say is `said`'s, how they ask is `asked`'s, and how they erase `erasing`'s; what must hold of it
+//! stands in `naive`, `point` and `judged`, which read what `written` reads of the events.
 
 mod asked;
+mod erasing;
 mod judged;
 mod naive;
 mod point;
 mod said;
 mod written;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
 use serde::{Deserialize, Serialize};
-use sillok_core::circular::{ErrorJudged, ErrorReason};
+use sillok_core::circular::{Approach, ErrorJudged, ErrorReason};
 use sillok_core::command::{Answer, AnswerBody, Command};
 use sillok_core::entry::Binding;
 use sillok_core::id::{Seq, VerificationId};
@@ -39,6 +40,8 @@ const TITLE: &str = "Make the build pass again";
 const DESCRIPTION: &str = "Whatever fails is to work.";
 /// Fixes that one operation records, at most.
 const FIXES_MAX: u8 = 4;
+/// Verifications that are erased beside an agent's own, at most.
+const OTHERS_MAX: u8 = 2;
 /// Approaches that are listed, at most.
 const LISTED_MAX: u8 = 64;
 /// The note of an agent whose failed fix was recorded.
@@ -105,6 +108,15 @@ pub enum Action {
         /// At most so many.
         limit: u8,
     },
+    /// Records a fix that failed, gives its promotion up, and has erased what it says.
+    Erase {
+        /// Of which task.
+        place: Place,
+        /// What failed.
+        fix: Fix,
+        /// With so many of those that failed there before, unless a promotion of one is under way.
+        others: u8,
+    },
     /// Marks a task as stuck, asks about an approach, records that it failed all the same, and clears the mark.
     Halt {
         /// Which task.
@@ -118,6 +130,10 @@ pub enum Action {
 #[derive(Default)]
 struct Opened(BTreeSet<Place>);
 
+/// Verifications that are known to have failed, by their tasks.
+#[derive(Default)]
+struct Failed(BTreeMap<Scope, Vec<VerificationId>>);
+
 /// How many runs an agent has named.
 #[derive(Default)]
 struct Runs(u64);
@@ -128,9 +144,18 @@ struct Recorded {
     task: Scope,
     id: VerificationId,
     fix: Fix,
+    /// The word in it that is to be erased, if there is one.
+    word: Option<String>,
     /// Where the task ended then.
     seq: Seq,
     judged: Option<ErrorJudged>,
+}
+
+impl Recorded {
+    /// What was said of the fix: its error, and its approach.
+    fn said(&self) -> (Option<String>, Option<Approach>) {
+        said::told(self.fix, self.word.as_deref())
+    }
 }
 
 impl Place {
@@ -166,14 +191,15 @@ fn draw_place(draw: &mut Draw<'_>) -> Place {
 
 fn draw_fixes(draw: &mut Draw<'_>, least: usize, most: usize) -> Vec<Fix> {
     let count = least + usize::from(draw.byte(most - least + 1));
-    let fix = |_| {
-        let (error, approach) = (draw.byte(ERROR_TEXTS), draw.byte(APPROACH_TEXTS));
-        Fix {
-            error: draw.stream.permille(900).then_some(error),
-            approach: draw.stream.permille(800).then_some(approach),
-        }
-    };
-    (0..count).map(fix).collect()
+    (0..count).map(|_| draw_fix(draw)).collect()
+}
+
+fn draw_fix(draw: &mut Draw<'_>) -> Fix {
+    let (error, approach) = (draw.byte(ERROR_TEXTS), draw.byte(APPROACH_TEXTS));
+    Fix {
+        error: draw.stream.permille(900).then_some(error),
+        approach: draw.stream.permille(800).then_some(approach),
+    }
 }
 
 fn check_fixes(fixes: &[Fix]) -> Result<(), String> {
@@ -199,11 +225,16 @@ impl Workload for Fixing {
         let place = draw_place(draw);
         let approach = draw.byte(APPROACH_TEXTS);
         match draw.byte(100) {
-            0..=49 => Action::Fail {
+            0..=43 => Action::Fail {
                 place,
                 fixes: draw_fixes(draw, 1, 3),
             },
-            50..=59 => Action::Rush {
+            44..=50 => Action::Erase {
+                place,
+                fix: draw_fix(draw),
+                others: draw.byte(usize::from(OTHERS_MAX) + 1),
+            },
+            51..=59 => Action::Rush {
                 place,
                 fixes: draw_fixes(draw, 2, FIXES_MAX.into()),
             },
@@ -223,12 +254,16 @@ impl Workload for Fixing {
         | Action::Pass { place, .. }
         | Action::Check { place, .. }
         | Action::List { place, .. }
+        | Action::Erase { place, .. }
         | Action::Halt { place, .. }) = action;
         place.check()?;
         match action {
             Action::Fail { fixes, .. } | Action::Rush { fixes, .. } => check_fixes(fixes),
             Action::List { limit, .. } if !(1..=LISTED_MAX).contains(limit) => {
                 Err(format!("limit: {limit} is not from 1 to {LISTED_MAX}"))
+            }
+            Action::Erase { others, .. } if *others > OTHERS_MAX => {
+                Err(format!("others: {others} is above {OTHERS_MAX}"))
             }
             _ => Ok(()),
         }
@@ -256,6 +291,10 @@ impl Workload for Fixing {
                 asked::check(agent, &place.scope(), approach).await;
             }
             Action::List { place, limit } => asked::list(agent, &place.scope(), limit).await,
+            Action::Erase { place, fix, others } => {
+                let task = open(agent, place).await;
+                erasing::erase(agent, &task, fix, others).await;
+            }
             Action::Halt { place, approach } => {
                 let task = open(agent, place).await;
                 halt(agent, &task, approach).await;
@@ -287,9 +326,11 @@ fn run(agent: &mut Agent) -> String {
     format!("fix {number} of {}", agent.number())
 }
 
-/// The command that records a fix which failed.
-fn failed(agent: &mut Agent, fix: Fix) -> Command {
-    let approach = fix.approach.map(said::approach).unwrap_or_default();
+/// The command that records a fix which failed, with a word in it that is to be erased, if there is one.
+fn failed(agent: &mut Agent, fix: Fix, word: Option<&str>) -> Command {
+    let (error, approach) = said::told(fix, word);
+    let text = approach.as_ref().map(|approach| approach.text.clone());
+    let approach = approach.unwrap_or_default();
     Command::RecordFailure(Box::new(NewFailure {
         said: NewVerification {
             outcome: Outcome::Failed,
@@ -297,8 +338,8 @@ fn failed(agent: &mut Agent, fix: Fix) -> Command {
             run: run(agent),
             citations: Vec::new(),
             binding: Binding::NoRepository,
-            error: fix.error.map(|error| said::error(error).to_owned()),
-            approach: fix.approach.map(|_| approach.text),
+            error,
+            approach: text,
             target: None,
         },
         files: approach.files,
@@ -308,17 +349,17 @@ fn failed(agent: &mut Agent, fix: Fix) -> Command {
 
 /// Records a failed fix.
 async fn record(agent: &mut Agent, task: &Scope, fix: Fix) {
-    let command = failed(agent, fix);
+    let command = failed(agent, fix, None);
     let kind = PrincipalKind::Orchestrator;
     let answer = agent.give(kind, task, command).await;
-    settle(agent, task, fix, answer);
+    settle(agent, task, (fix, None), answer);
 }
 
 /// Records failed fixes, all at once.
 async fn rush(agent: &mut Agent, task: &Scope, fixes: Vec<Fix>) {
     let mut recording = Vec::new();
     for fix in fixes {
-        let command = failed(agent, fix);
+        let command = failed(agent, fix, None);
         let mut client = agent.client().another();
         recording.push(async move {
             let principal = client.principal(PrincipalKind::Orchestrator, "org/sim");
@@ -327,17 +368,21 @@ async fn rush(agent: &mut Agent, task: &Scope, fixes: Vec<Fix>) {
         });
     }
     for (fix, answer) in join_all(recording).await {
-        settle(agent, task, fix, answer);
+        settle(agent, task, (fix, None), answer);
     }
 }
 
-/// Notes what whoever recorded a failed fix was told.
-fn settle(agent: &mut Agent, task: &Scope, fix: Fix, answer: Option<Answer>) {
-    let Some((seq, result)) = answer.map(|answer| (answer.seq, answer.result)) else {
-        return;
-    };
+/// Notes what whoever recorded a failed fix was told, who said so of it, with the word that is to be erased. Gives the
+/// verification, if there is one.
+fn settle(
+    agent: &mut Agent,
+    task: &Scope,
+    (fix, word): (Fix, Option<String>),
+    answer: Option<Answer>,
+) -> Option<VerificationId> {
+    let Answer { seq, result, .. } = answer?;
     let AnswerBody::Failed { id, judged, .. } = result else {
-        return;
+        return None;
     };
     let seen = judged.and_then(|judged| seen_by(judged.reason));
     if let Some(seen) = seen {
@@ -347,11 +392,17 @@ fn settle(agent: &mut Agent, task: &Scope, fix: Fix, answer: Option<Answer>) {
         task: task.clone(),
         id,
         fix,
+        word,
         seq,
         judged,
     };
     let note = serde_json::to_value(note).expect("a note is data");
     agent.note(RECORDED, note);
+    agent.shared(|failed: &mut Failed| {
+        let known = failed.0.entry(task.clone()).or_default();
+        known.push(id);
+    });
+    Some(id)
 }
 
 /// What a judgement shows.
@@ -437,6 +488,12 @@ mod tests {
         let fixes = vec![fix; 5];
         let many = Action::Rush { place, fixes };
         assert_eq!(refused(&many), "fixes: 5 is not from 1 to 4");
+        let erase = Action::Erase {
+            place,
+            fix,
+            others: 3,
+        };
+        assert_eq!(refused(&erase), "others: 3 is above 2");
         let list = Action::List { place, limit: 0 };
         assert_eq!(refused(&list), "limit: 0 is not from 1 to 64");
     }

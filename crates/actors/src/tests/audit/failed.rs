@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use sillok_core::chain::{Origin, Tip, seal};
-use sillok_core::circular::{ErrorHash, ErrorReason, Verdict};
+use sillok_core::circular::{ErrorHash, ErrorReason, ErrorSeen, Verdict};
 use sillok_core::command::{Answer, AnswerBody, CommandRecord};
-use sillok_core::event::Body;
+use sillok_core::event::{Body, FixFailed};
 use sillok_core::id::{Seq, VerificationId};
 use sillok_core::invariants::Invariant;
 use sillok_store::keys::related::ScopePath;
@@ -157,18 +157,19 @@ fn a_task_that_remembers_other_failures_than_its_events_tell_is_named() {
     for key in of(&CIRCLES, Family::Task) {
         let task = keys::task::decode(&key, &CIRCLES[&key]).unwrap();
         let mut more = task.clone();
-        more.failures
-            .came_up(ErrorHash::of("KeyError: 'a'"), Seq::new(2));
+        let nobody = VerificationId::from_bytes([7; 16]);
+        let seen = task.failures.seen(ErrorHash::of("KeyError: 'a'"), nobody);
+        more.failures.came_up(seen, Seq::new(2));
         let mut tried = task.clone();
         tried.failures.approach_failed();
         let mut forgotten = task.clone();
         forgotten.failures = sillok_core::circular::Failures::default();
         let mut cleared = task.clone();
         cleared.failures.cleared_through = Seq::new(3);
-        let mut renamed = task;
-        let last = renamed_at(&renamed.failures);
-        renamed.failures.renamed(last, ErrorHash::ERASED);
-        for wrong in [more, tried, forgotten, cleared, renamed] {
+        let mut unnamed = task;
+        let last = told_at(&unnamed.failures);
+        unnamed.failures.fingerprint_erased(last);
+        for wrong in [more, tried, forgotten, cleared, unnamed] {
             let value = keys::task::encode(&wrong);
             let found = difference_of(&with(&key, Some(value)));
             assert_names(&found, Family::Task, &key);
@@ -177,14 +178,14 @@ fn a_task_that_remembers_other_failures_than_its_events_tell_is_named() {
 }
 
 /// The event by which some error came up last.
-fn renamed_at(failures: &sillok_core::circular::Failures) -> Seq {
+fn told_at(failures: &sillok_core::circular::Failures) -> Seq {
     let all = (1..1_000).map(Seq::new);
-    let mut renamed = all.filter(|seq| {
+    let mut told = all.filter(|seq| {
         let mut other = failures.clone();
-        other.renamed(*seq, ErrorHash::ERASED);
+        other.fingerprint_erased(*seq);
         other != *failures
     });
-    renamed.next().expect("an error came up")
+    told.next().expect("an error came up")
 }
 
 /// What else an answer to a failure may not say.
@@ -269,6 +270,31 @@ fn an_answer_that_judges_an_error_otherwise_than_the_events_do_is_named() {
     assert_eq!(answers, 5 * 6 + 2 * 2);
 }
 
+/// What else the event may not say, and which invariant that breaks.
+fn wrongs(told: &FixFailed) -> [(FixFailed, Invariant); 6] {
+    let nobody = VerificationId::from_bytes([7; 16]);
+    let of_nobody = told.error.map(|seen| ErrorSeen {
+        first: nobody,
+        ..seen
+    });
+    let [mut other, mut approach, mut error] = [(); 3].map(|()| told.clone());
+    let [mut reason, mut wording, mut counted] = [(); 3].map(|()| told.clone());
+    (other.verification, other.error) = (nobody, of_nobody);
+    approach.approach = None;
+    error.error = None;
+    reason.reason = "KeyError: 'b'".to_owned();
+    wording.wording.said.clear();
+    counted.error = of_nobody;
+    [
+        (other, Invariant::Backed),
+        (approach, Invariant::Backed),
+        (error, Invariant::Backed),
+        (reason, Invariant::Backed),
+        (wording, Invariant::Backed),
+        (counted, Invariant::Chained),
+    ]
+}
+
 #[test]
 fn a_fix_that_failed_otherwise_than_its_verification_says_is_named() {
     let here = ScopeKey::of(&scope(OTHER_TASK));
@@ -289,20 +315,14 @@ fn a_fix_that_failed_otherwise_than_its_verification_says_is_named() {
         let event = keys::event::decode(key, &CIRCLES[*key]).unwrap();
         sillok_core::chain::verify(&mut tip, &event).unwrap();
     }
-    let mut other = told.clone();
-    other.verification = VerificationId::from_bytes([7; 16]);
-    let mut approach = told.clone();
-    approach.approach = None;
-    let mut error = told;
-    error.error = None;
-    for wrong in [other, approach, error] {
+    for (wrong, invariant) in wrongs(&told) {
         let origin = Origin {
             actor: header.actor.clone(),
             command: header.command,
             epoch: header.epoch,
         };
         let mut end = tip;
-        let body = Body::FixFailed(wrong);
+        let body = Body::FixFailed(Box::new(wrong));
         let forged = seal(&mut end, &body, &origin, header.time, [1; 16]);
         let mut pairs = with(key, Some(keys::event::encode(&forged)));
         let row_key = keys::scope::key(&here);
@@ -310,7 +330,7 @@ fn a_fix_that_failed_otherwise_than_its_verification_says_is_named() {
         row.tip = end;
         pairs.insert(row_key, keys::scope::encode(&row));
         let found = difference_of(&pairs);
-        assert_eq!(found.invariant, Invariant::Backed, "{found}");
+        assert_eq!(found.invariant, invariant, "{found}");
         assert_eq!(found.scope, Some(scope(OTHER_TASK)));
     }
 }

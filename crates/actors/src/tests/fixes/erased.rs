@@ -1,15 +1,15 @@
 //! Erasing what verifications say: nothing of it is left in any row, and audit, rebuild and restore find the rest as it is.
 
 use sillok_core::ErrorCode;
-use sillok_core::circular::{ErrorHash, ErrorJudged, ErrorReason, Verdict};
+use sillok_core::circular::{ErrorHash, ErrorJudged, ErrorReason, ErrorSeen, Verdict};
 use sillok_core::command::{AnswerBody, Command, CommandRecord, Digest};
 use sillok_core::erasure::EraseVerifications;
-use sillok_core::id::VerificationId;
+use sillok_core::id::{Seq, VerificationId};
 use sillok_core::principal::PrincipalKind;
 use sillok_store::MemoryConfig;
 use sillok_store::keys::{self, Family, ScopeKey};
 
-use super::stage::{Stage, approach, approaches, erase, failure, failures};
+use super::stage::{Stage, approach, approaches, erase, failure, failures, next};
 use crate::audit;
 use crate::jobs::PromotionState;
 use crate::rebuild::rebuild;
@@ -80,10 +80,14 @@ async fn no_row_holds_anything_of_what_was_erased_and_the_audit_passes() {
     let left = approaches(&after);
     assert_eq!(left.len(), 1);
     assert_eq!(left[0].approach.text, "sort the rows");
-    // Its error counts on, under another name.
+    // Its error counts on, and is known no more.
     let known = failures(&stage.store, TASK).await;
-    assert_eq!(known.judge(ErrorHash::erased(id)).count, 2);
-    assert_eq!(known.judge(hash).reason, ErrorReason::New);
+    let unnamed = ErrorSeen {
+        error: ErrorHash::ERASED,
+        first: id,
+    };
+    assert_eq!(known.judge(unnamed).count, 2);
+    assert_eq!(next(&known, hash).reason, ErrorReason::New);
     check(&stage).await;
     let proposed = approach("catch xyzzy", &["src/xyzzy.py"]);
     let reader = stage.node.reader();
@@ -178,16 +182,24 @@ async fn what_a_batch_recorded_is_erased_in_the_same_batch() {
     stage.node.shutdown().await;
 }
 
+/// What the receipt of the last order says that tells the same errors.
+async fn same_error(stage: &Stage, ended: Seq) -> Vec<VerificationId> {
+    let (principal, order) = (principal(HUMAN, ORG), EraseVerifications::default());
+    let (reader, ended) = (stage.node.reader(), (ended, command_id(stage.given)));
+    let remains = reader.remains_of_verifications(&principal, &scope(TASK), &order, ended);
+    remains.await.unwrap().same_error
+}
+
 #[tokio::test]
-async fn of_one_error_all_are_named_and_a_promotion_under_way_holds_it_up() {
+async fn of_one_error_some_are_erased_and_a_promotion_under_way_holds_it_up() {
     let (mut stage, [first, _]) = failed_twice().await;
-    let (second, _) = stage.fail(TASK, Some(ERROR), None).await;
+    let (second, judged) = stage.fail(TASK, Some(ERROR), None).await;
+    assert_eq!(judged.unwrap().reason, ErrorReason::CameBack);
     let before = pairs_of(&stage.store).await;
-    for (named, says) in [(vec![first], second), (vec![first, second], second)] {
-        let refused = stage.give(HUMAN, TASK, erase(&named)).await.unwrap_err();
-        assert_eq!(refused.code, ErrorCode::InvalidState);
-        assert!(refused.message.contains(&says.to_string()), "{refused}");
-    }
+    let refused = stage.give(HUMAN, TASK, erase(&[first, second])).await;
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InvalidState);
+    assert!(refused.message.contains(&second.to_string()), "{refused}");
     let nobody = VerificationId::from_bytes([9; 16]);
     let missing = stage.give(HUMAN, TASK, erase(&[first, nobody])).await;
     assert_eq!(missing.unwrap_err().code, ErrorCode::NotFound);
@@ -198,11 +210,28 @@ async fn of_one_error_all_are_named_and_a_promotion_under_way_holds_it_up() {
     let after = pairs_of(&stage.store).await;
     let rows = |pairs: &Pairs| holding(pairs, WORD.as_bytes());
     assert_eq!(rows(&after), rows(&before));
-    stage.drop_promotion(TASK, second).await;
-    let both = stage.give(HUMAN, TASK, erase(&[second, first])).await;
-    assert_eq!(both.unwrap().result, erased(4, 0));
+    // The first goes by an order of its own. The second tells the error, which counts on.
+    let one = stage.give(HUMAN, TASK, erase(&[first])).await.unwrap();
+    assert_eq!(one.result, erased(2, 0));
+    assert_eq!(same_error(&stage, one.seq).await, [second]);
+    check(&stage).await;
+    let again = stage.give(HUMAN, TASK, erase(&[first])).await.unwrap();
+    assert_eq!(same_error(&stage, again.seq).await, [], "it erased nothing");
+    let (third, judged) = stage.fail(TASK, Some(ERROR), None).await;
+    assert_eq!(judged.unwrap().reason, ErrorReason::TooOften);
+    for id in [second, third] {
+        stage.drop_promotion(TASK, id).await;
+    }
+    let others = stage.give(HUMAN, TASK, erase(&[third, second])).await;
+    let others = others.unwrap();
+    assert_eq!(others.result, erased(4, 0));
+    assert_eq!(same_error(&stage, others.seq).await, []);
     let after = pairs_of(&stage.store).await;
     assert_eq!(rows(&after), NOTHING);
+    assert_eq!(holding(&after, ErrorHash::of(ERROR).as_bytes()), NOTHING);
+    check(&stage).await;
+    let (_, judged) = stage.fail(TASK, Some(ERROR), None).await;
+    assert_eq!(judged.unwrap().reason, ErrorReason::New);
     check(&stage).await;
     stage.node.shutdown().await;
 }
@@ -290,7 +319,8 @@ async fn the_receipt_names_what_its_promotion_published_as_far_as_it_is_seen() {
     let PromotionState::Done(finished) = state else {
         panic!("it is promoted: {state:?}")
     };
-    give(3, HUMAN, erase(&[id])).await.unwrap();
+    let done = give(3, HUMAN, erase(&[id])).await.unwrap();
+    let ended = (done.seq, command_id(3));
     let order = EraseVerifications {
         verifications: vec![id],
         reason: "nobody is to read it".to_owned(),
@@ -298,12 +328,13 @@ async fn the_receipt_names_what_its_promotion_published_as_far_as_it_is_seen() {
     for (prefix, is_seen) in [(ORG, true), ("org/acme/project/web", false)] {
         let principal = principal(HUMAN, prefix);
         let reader = node.reader();
-        let remains = reader.remains_of_verifications(&principal, &scope(TASK), &order);
+        let remains = reader.remains_of_verifications(&principal, &scope(TASK), &order, ended);
         let remains = remains.await.unwrap();
         let names = remains.resting.contains(&finished.report.episode);
         assert_eq!(names, is_seen, "{prefix}");
         assert_eq!(remains.resting.is_empty(), !is_seen);
         assert!(remains.offers.is_empty() && remains.decisions.is_empty());
+        assert_eq!(remains.same_error, []);
     }
     assert_eq!(sound(&store).await, None);
     node.shutdown().await;

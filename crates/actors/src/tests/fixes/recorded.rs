@@ -10,7 +10,9 @@ use sillok_core::id::Seq;
 use sillok_core::limits::{APPROACH_BYTES_MAX, APPROACH_NAMES_MAX, ERROR_TEXT_BYTES_MAX};
 use sillok_core::principal::{PrincipalId, PrincipalKind};
 
-use super::stage::{Stage, approach, approaches, failure, failures, later_ports, silent_ports};
+use super::stage::{
+    Stage, approach, approaches, failure, failures, later_ports, next, silent_ports,
+};
 use crate::NodeConfig;
 use crate::tests::decisions::sound;
 use crate::tests::harness::{TASK, TestNode, open_task, scope, store, submission};
@@ -121,7 +123,7 @@ async fn whoever_takes_over_and_whoever_starts_again_goes_on_counting() {
     second.pass(TASK).await;
     second.node.shutdown().await;
     let known = failures(&stage.store, TASK).await;
-    assert_eq!(known.judge(ErrorHash::of(ERROR)).reason, ErrorReason::New);
+    assert_eq!(next(&known, ErrorHash::of(ERROR)).reason, ErrorReason::New);
     assert_eq!(sound(&stage.store).await, None);
 }
 
@@ -140,12 +142,12 @@ async fn a_commit_that_nobody_heard_of_or_that_was_lost_counts_once() {
             let command = failure(Some(&error), None);
             let given = submission(number, ORCHESTRATOR, TASK, command);
             let answer = node.submit(given).await.unwrap();
-            let AnswerBody::Failed { judged, .. } = answer.result else {
+            let AnswerBody::Failed { id, judged, .. } = answer.result else {
                 panic!("{answer:?}")
             };
-            let error = ErrorHash::of(&error);
-            assert_eq!(judged, Some(known.judge(error)), "{number}");
-            known.came_up(error, answer.seq);
+            let seen = known.seen(ErrorHash::of(&error), id);
+            assert_eq!(judged, Some(known.judge(seen)), "{number}");
+            known.came_up(seen, answer.seq);
         }
         assert!(line.hit() > 0);
         assert_eq!(failures(&memory, TASK).await, known);

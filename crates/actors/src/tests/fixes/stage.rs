@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sillok_core::Error;
-use sillok_core::circular::{Approach, ErrorJudged, FailedApproach, Failures};
+use sillok_core::circular::{Approach, ErrorHash, ErrorJudged, FailedApproach, Failures};
 use sillok_core::command::{Answer, AnswerBody, Command};
 use sillok_core::entry::Binding;
 use sillok_core::erasure::EraseVerifications;
@@ -158,6 +158,11 @@ pub(in crate::tests) fn approaches(pairs: &Pairs) -> Vec<FailedApproach> {
         .filter(|(key, _)| Family::of(key) == Some(Family::FailedApproach));
     rows.map(|(key, value)| failed_approach::decode(key, value).unwrap())
         .collect()
+}
+
+/// What would follow from an error that came up now.
+pub(in crate::tests) fn next(known: &Failures, error: ErrorHash) -> ErrorJudged {
+    known.judge(known.seen(error, VerificationId::from_bytes([8; 16])))
 }
 
 /// What a task remembers of its failures, as the store has it.

@@ -151,6 +151,26 @@ fn together(proposed: &Approach, likeness: Likeness, all: &[&FailedApproach]) ->
     }
 }
 
+/// What happens in a task.
+#[derive(Clone, Debug)]
+enum Step {
+    /// An error comes up.
+    Fail(u8),
+    /// A verification passes.
+    Pass,
+    /// What one of the events before said is erased.
+    Erase(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => (0_u8..4).prop_map(Step::Fail),
+        1 => Just(Step::Pass),
+        3 => any::<usize>().prop_map(Step::Erase),
+    ];
+    proptest::collection::vec(step, 1..32)
+}
+
 proptest! {
     #[test]
     fn a_verdict_on_an_approach_is_that_of_all_that_failed(proposed in drawn(), failed in drawn_failures()) {
@@ -188,26 +208,41 @@ proptest! {
     }
 
     #[test]
-    fn an_error_that_is_renamed_counts_on_as_it_did(errors in proptest::collection::vec(0_u8..4, 1..16), renamed in 0_u8..4) {
-        // The name stands in place of the error from the first time on, or from the end on: it is all one.
-        let name = error(200);
-        let as_named = |number: u8| if number == renamed { name } else { error(number) };
-        let (mut late, mut early) = (Failures::default(), Failures::default());
-        for (number, seq) in errors.iter().zip(1..) {
-            late.came_up(error(*number), Seq::new(seq));
-            early.came_up(as_named(*number), Seq::new(seq));
+    fn an_error_counts_as_it_did_whatever_of_its_fingerprints_was_erased(steps in steps()) {
+        let mut late = Failures::default();
+        let mut told: Vec<(u64, Option<(ErrorSeen, ErrorJudged)>)> = Vec::new();
+        for (step, seq) in steps.into_iter().zip(1..) {
+            match step {
+                Step::Fail(number) => {
+                    let seen = late.seen(error(number), verification(seq));
+                    told.push((seq, Some((seen, late.judge(seen)))));
+                    late.came_up(seen, Seq::new(seq));
+                }
+                Step::Pass => {
+                    late.clear(Seq::new(seq));
+                    told.push((seq, None));
+                }
+                Step::Erase(at) => {
+                    let at = at % told.len().max(1);
+                    if let Some((seq, Some((seen, judged)))) = told.get_mut(at) {
+                        (seen.error, judged.error) = (ErrorHash::ERASED, ErrorHash::ERASED);
+                        late.fingerprint_erased(Seq::new(*seq));
+                    }
+                }
+            }
         }
-        let of_renamed = errors.iter().zip(1..).filter(|(number, _)| **number == renamed);
-        for (_, seq) in of_renamed {
-            late.renamed(Seq::new(seq), name);
-            early.renamed(Seq::new(seq), name);
+        // All that was told, without what was erased of it.
+        let mut early = Failures::default();
+        for (seq, fix) in told {
+            match fix {
+                Some((seen, judged)) => {
+                    prop_assert!(early.may_be(seen, verification(seq)));
+                    prop_assert_eq!(early.judge(seen), judged);
+                    early.came_up(seen, Seq::new(seq));
+                }
+                None => early.clear(Seq::new(seq)),
+            }
         }
-        prop_assert_eq!(&late, &early);
-        for number in 0..4 {
-            prop_assert_eq!(late.judge(as_named(number)), early.judge(as_named(number)));
-        }
-        let came_up = errors.contains(&renamed);
-        prop_assert_eq!(late.judge(name).count > 1, came_up);
-        prop_assert_eq!(late.judge(error(renamed)).count, 1);
+        prop_assert_eq!(early, late);
     }
 }

@@ -1,19 +1,17 @@
 //! Deciding what is erased of verifications: their errors and approaches.
 //!
-//! Owns what is refused. A promotion that is under way would publish what its verification says. And of one error of a task all
-//! verifications go: the others would go on showing what they shared.
+//! Owns what is refused: a promotion that is under way would publish what its verification says. Of one error any of its
+//! verifications go, since each event tells by itself under which one it counts.
 
 use std::collections::BTreeSet;
 
-use super::{Erasing, NAMED_MAX, decided};
-use crate::circular::ErrorHash;
+use super::{Erasing, decided};
 use crate::decide::{Context, Decision, check_stated};
 use crate::erasure::{EraseVerifications, KnownEvent, events_of};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Body, FixFailed};
+use crate::event::Body;
 use crate::id::{Seq, VerificationId};
 use crate::promotion::{Standing, Stands};
-use crate::verification::Outcome;
 
 /// Erases what is named, all of it or nothing. What was erased before stays so.
 pub(in crate::decide) fn erase(
@@ -26,7 +24,6 @@ pub(in crate::decide) fn erase(
     let all = context.state.promotions(stored);
     let ids: BTreeSet<VerificationId> = order.verifications.iter().copied().collect();
     let mut erasing = Erasing::default();
-    let mut errors = BTreeSet::new();
     for standing in named(context, &ids, &all)? {
         let [recorded, failed] = events_of(standing.through);
         let event = event(context, recorded)?.ok_or_else(unread)?;
@@ -38,13 +35,10 @@ pub(in crate::decide) fn erase(
             return Err(unread());
         }
         erasing.add(event);
-        if let Some((event, fix)) = fix_of(context, failed, standing.verification)? {
-            errors.extend(fix.error);
+        if let Some(event) = fix_of(context, failed, standing.verification)? {
             erasing.add(event);
         }
     }
-    let stays = |one: &&Standing| !ids.contains(&one.verification);
-    check_shared(context, all.iter().filter(stays), &errors)?;
     decided(erasing, &order.reason)
 }
 
@@ -73,48 +67,14 @@ fn named<'a>(
     Ok(named)
 }
 
-/// Whether none of those that stay failed with one of these errors.
-fn check_shared<'a>(
-    context: &Context<'_>,
-    staying: impl Iterator<Item = &'a Standing>,
-    errors: &BTreeSet<ErrorHash>,
-) -> Result<(), Error> {
-    if errors.is_empty() {
-        return Ok(());
-    }
-    let mut others = Vec::new();
-    for one in staying.filter(|one| one.outcome == Outcome::Failed) {
-        let [_, failed] = events_of(one.through);
-        let error = context.facts.fix_errors.get(&failed);
-        if error
-            .ok_or_else(unread)?
-            .is_some_and(|error| errors.contains(&error))
-        {
-            others.push(one.verification.to_string());
-        }
-    }
-    if others.is_empty() {
-        return Ok(());
-    }
-    others.truncate(NAMED_MAX);
-    let why = format!(
-        "other verifications failed with the same error, and would keep it: name them too ({})",
-        others.join(", ")
-    );
-    Err(Error::new(ErrorCode::InvalidState, why))
-}
-
 /// The event that tells what failed of the fix of a verification, if one does.
 fn fix_of<'a>(
     context: &Context<'a>,
     seq: Seq,
     id: VerificationId,
-) -> Result<Option<(&'a KnownEvent, &'a FixFailed)>, Error> {
-    let event = event(context, seq)?;
-    Ok(event.and_then(|event| match &event.body {
-        Some(Body::FixFailed(fix)) if fix.verification == id => Some((event, &**fix)),
-        _ => None,
-    }))
+) -> Result<Option<&'a KnownEvent>, Error> {
+    let tells = |event: &&KnownEvent| matches!(&event.body, Some(Body::FixFailed(fix)) if fix.verification == id);
+    Ok(event(context, seq)?.filter(tells))
 }
 
 /// The event at a position; none where the chain ends before.

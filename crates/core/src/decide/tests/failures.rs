@@ -5,8 +5,8 @@ use proptest::sample::select;
 
 use super::world::*;
 use crate::circular::{
-    Approach, ErrorHash, ErrorJudged, ErrorReason, FailedApproach, Failures, Verdict, Wording,
-    reason_of,
+    Approach, ErrorHash, ErrorJudged, ErrorReason, ErrorSeen, FailedApproach, Failures, Verdict,
+    Wording, reason_of,
 };
 use crate::command::{AnswerBody, Command};
 use crate::error::ErrorCode;
@@ -100,7 +100,10 @@ fn a_failure_is_its_verification_and_behind_it_what_failed_in_one_command() {
     };
     let told = FixFailed {
         verification: recorded.id,
-        error: Some(ErrorHash::of(ERROR)),
+        error: Some(ErrorSeen {
+            error: ErrorHash::of(ERROR),
+            first: recorded.id,
+        }),
         approach: Some(approach.clone()),
         reason: reason_of(ERROR),
         wording: Wording::of(&approach),
@@ -413,12 +416,13 @@ fn a_stuck_task_stays_stuck_and_a_closed_one_takes_no_failure() {
     world.give(Agent, stuck).unwrap();
     for count in 1..=4 {
         // It is counted as ever, and whatever came up before, nobody is to try anything.
-        let (_, judged) = fail(&mut world, ERROR);
+        let (id, judged) = fail(&mut world, ERROR);
         let told = (judged.verdict, judged.reason, judged.count);
         assert_eq!(told, (Verdict::Block, ErrorReason::Stuck, count));
         let task = world.state.task().unwrap();
         assert_eq!(task.status, TaskStatus::Stuck);
-        assert_eq!(task.failures.judge(judged.error).count, count + 1);
+        let seen = task.failures.seen(judged.error, id);
+        assert_eq!(task.failures.judge(seen).count, count + 1);
     }
     let close = Command::CloseTask {
         closing: Closing::Failed,
@@ -520,13 +524,15 @@ proptest! {
             match step {
                 Step::Fail(number) => {
                     let error = format!("KeyError: 'key_{number}'");
-                    let (_, judged) = fail(&mut world, &error);
-                    let mut expected = known.judge(ErrorHash::of(&error));
+                    let (id, judged) = fail(&mut world, &error);
+                    let seen = known.seen(ErrorHash::of(&error), id);
+                    let mut expected = known.judge(seen);
                     if is_stuck {
                         (expected.verdict, expected.reason) = (Verdict::Block, ErrorReason::Stuck);
                     }
                     prop_assert_eq!(judged, expected);
-                    known.came_up(ErrorHash::of(&error), world.state.row().tip.seq);
+                    prop_assert_eq!(last(&world).1.unwrap().error, Some(seen));
+                    known.came_up(seen, world.state.row().tip.seq);
                 }
                 Step::Pass => {
                     pass(&mut world);

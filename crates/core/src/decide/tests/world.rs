@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::decide;
 use crate::chain::{Origin, StoredEvent, seal};
-use crate::circular::ErrorHash;
 use crate::citation::Excerpt;
 use crate::command::{AnswerBody, Command, Submission, VerificationRef};
 use crate::commit::{CommitName, Presence};
@@ -289,10 +288,6 @@ impl World {
                 facts.events.extend(named);
             }
             Need::Texts(entries) => facts.texts = Some(self.texts(&entries)),
-            Need::FixErrors(positions) => {
-                let named = positions.into_iter().map(|seq| (seq, self.fix_error(seq)));
-                facts.fix_errors.extend(named);
-            }
             Need::HeadElsewhere(scope, id) => {
                 let named = (scope, id);
                 let found = self.elsewhere.get(&named).cloned();
@@ -424,14 +419,6 @@ impl World {
         let place = usize::try_from(seq.get()).unwrap().checked_sub(1)?;
         let stored = self.events.get(place).cloned()?;
         Some(KnownEvent::of(stored).unwrap())
-    }
-
-    /// With which error a fix failed, as the event at a position tells.
-    fn fix_error(&self, seq: Seq) -> Option<ErrorHash> {
-        match self.event(seq)?.body? {
-            Body::FixFailed(failed) => failed.error,
-            _ => None,
-        }
     }
 
     fn presence(&self, commit: CommitName) -> (CommitName, Presence) {

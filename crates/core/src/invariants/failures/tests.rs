@@ -1,12 +1,15 @@
-//! What failed of a fix is what its verification says.
+//! What failed of a fix is what its verification says, and its error counts under one that failed with it.
 
 use super::*;
-use crate::circular::{Approach, ErrorHash, Wording};
+use crate::circular::{Approach, ErrorSeen, Term};
 use crate::entry::Binding;
-use crate::erasure::{Names, rest_of};
+use crate::erasure::rest_of;
 use crate::id::{Seq, VerificationId};
+use crate::invariants::event_applies;
+use crate::limits::FAILURE_REASON_BYTES_MAX;
 use crate::principal::Actor;
 use crate::scope::Scope;
+use crate::state::Stamped;
 use crate::time::Timestamp;
 use crate::verification::{NewVerification, VerificationSource};
 
@@ -33,10 +36,14 @@ fn recorded(error: Option<&str>, approach: Option<&str>) -> Verification {
     }
 }
 
+fn seen(error: ErrorHash) -> ErrorSeen {
+    ErrorSeen { error, first: ID }
+}
+
 fn failed(error: bool, approach: Option<&str>, reason: &str) -> FixFailed {
     FixFailed {
         verification: ID,
-        error: error.then(|| ErrorHash::from_bytes([7; 32])),
+        error: error.then(|| seen(ErrorHash::from_bytes([7; 32]))),
         approach: approach.map(|text| Approach {
             text: text.to_owned(),
             files: vec!["src/a.rs".to_owned()],
@@ -125,7 +132,7 @@ fn of_what_was_erased_both_say_nothing_or_one_of_them_was_left() {
         assert!(is_told(&whole));
         let rests = whole
             .clone()
-            .map(|body| rest_of(&body, &mut Names::default()).unwrap());
+            .map(|body| rest_of(&body, |hash, _, _| hash).unwrap());
         assert!(is_told(&rests), "{said:?} {approach:?}");
         let [recorded, failed] = whole;
         let [bare, rest] = rests;
@@ -133,5 +140,111 @@ fn of_what_was_erased_both_say_nothing_or_one_of_them_was_left() {
         // Where only an error was told, its rest has a hash as well.
         let is_seen = approach.is_some();
         assert_eq!(!is_told(&[recorded, rest]), is_seen);
+    }
+}
+
+/// A fix that failed with this error, of which its event says so, and of an approach.
+fn normalised(error: &str, reason: &str) -> FixFailed {
+    FixFailed {
+        error: Some(seen(ErrorHash::of(error))),
+        ..failed(true, Some("catch it"), reason)
+    }
+}
+
+/// Whether that is told of a verification that says this error.
+fn gives(error: &str, failed: FixFailed) -> bool {
+    is_told(&pair(recorded(Some(error), Some("catch it")), failed))
+}
+
+#[test]
+fn a_reason_is_what_the_error_gives_where_it_is_normalised_as_it_was() {
+    let error = "Traceback (most recent call last):\nKeyError: 'user_id'";
+    let reason = reason_of(error);
+    assert!(reason.len() > 4 && gives(error, normalised(error, &reason)));
+    // Another release may have kept less of it, or more.
+    assert!(gives(error, normalised(error, &reason[..4])));
+    let longer = format!("{reason}; and so on");
+    assert!(gives(error, normalised(error, &longer)));
+    for wrong in ["", "KeyError: 'user_name'"] {
+        assert!(!gives(error, normalised(error, wrong)), "{wrong}");
+        // Where it was normalised otherwise, nobody knows what it gave.
+        assert!(gives(error, failed(true, Some("catch it"), wrong)));
+    }
+    // Without what colours it, a secret stood there that the error does not say.
+    let masked = normalised(error, "ValueError: [masked:github_token] is no token");
+    assert!(gives(error, masked));
+    let long = format!("KeyError: '{}'", "k".repeat(2 * FAILURE_REASON_BYTES_MAX));
+    assert!(gives(&long, normalised(&long, &reason_of(&long))));
+}
+
+#[test]
+fn a_wording_is_that_of_the_approach_where_the_same_rule_made_it() {
+    let error = "KeyError: 'user_id'";
+    let worded = |spoil: fn(&mut Wording)| {
+        let mut failed = normalised(error, &reason_of(error));
+        failed.wording = Wording::of(failed.approach.as_ref().unwrap());
+        spoil(&mut failed.wording);
+        gives(error, failed)
+    };
+    assert!(worded(|_| ()));
+    assert!(!worded(|wording| wording.said.clear()));
+    assert!(!worded(|wording| wording.words.push(Term::from_bits(7))));
+    assert!(worded(|wording| {
+        wording.rule ^= 1;
+        wording.said.clear();
+    }));
+    assert!(worded(|wording| *wording = Wording::default()));
+    // One that names a file which was not worded, and one of no approach at all.
+    let mut other = normalised(error, &reason_of(error));
+    other.wording = Wording::of(other.approach.as_ref().unwrap());
+    let files = &mut other.approach.as_mut().unwrap().files;
+    files.push("src/b.rs".into());
+    assert!(!gives(error, other));
+    let mut of_none = normalised(error, &reason_of(error));
+    of_none.wording = Wording::of(&of_none.approach.take().unwrap());
+    let bodies = |failed| pair(recorded(Some(error), None), failed);
+    assert!(!is_told(&bodies(of_none.clone())));
+    of_none.wording = Wording::default();
+    assert!(is_told(&bodies(of_none)));
+}
+
+#[test]
+fn an_error_counts_under_the_verification_that_failed_with_it_first() {
+    let mut state = State::new(
+        &Scope::parse("org/a/project/b/worktree/c/task/d").unwrap(),
+        None,
+        None,
+    );
+    let of = |number: u8, error: u8, first: u8| {
+        Body::FixFailed(Box::new(FixFailed {
+            verification: VerificationId::from_bytes([number; 16]),
+            error: Some(ErrorSeen {
+                error: ErrorHash::from_bytes([error; 32]),
+                first: VerificationId::from_bytes([first; 16]),
+            }),
+            ..failed(true, None, "e")
+        }))
+    };
+    assert!(
+        event_applies(&state, &of(1, 7, 1)).is_err(),
+        "it is no task"
+    );
+    let opened = Body::TaskOpened {
+        title: "t".into(),
+        description: String::new(),
+    };
+    let at = |seq| Stamped {
+        seq: Seq::new(seq),
+        time: Timestamp::EPOCH,
+        actor: Actor::system(),
+    };
+    state.apply(&opened, &at(1));
+    assert!(event_applies(&state, &of(1, 7, 2)).is_err(), "of nobody");
+    state.apply(&of(1, 7, 1), &at(2));
+    assert!(event_applies(&state, &of(2, 7, 1)).is_ok());
+    assert!(event_applies(&state, &of(2, 8, 2)).is_ok());
+    for (error, first) in [(7, 2), (8, 1), (8, 3)] {
+        let wrong = event_applies(&state, &of(2, error, first)).unwrap_err();
+        assert_eq!(wrong.invariant, Invariant::Chained, "{error} {first}");
     }
 }

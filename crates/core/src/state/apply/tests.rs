@@ -1,7 +1,7 @@
 //! What fixes that failed do to the view of a task.
 
 use super::*;
-use crate::circular::{Approach, ErrorHash, ErrorReason, Verdict, Wording};
+use crate::circular::{Approach, ErrorHash, ErrorReason, ErrorSeen, Verdict, Wording};
 use crate::entry::Binding;
 use crate::id::VerificationId;
 use crate::principal::{Actor, PrincipalId, PrincipalKind};
@@ -32,8 +32,11 @@ fn opened() -> State {
     state
 }
 
-fn error(number: u8) -> ErrorHash {
-    ErrorHash::from_bytes([number; 32])
+fn error(number: u8) -> ErrorSeen {
+    ErrorSeen {
+        error: ErrorHash::from_bytes([number; 32]),
+        first: VerificationId::from_bytes([3; 16]),
+    }
 }
 
 fn approach() -> Approach {
@@ -44,7 +47,7 @@ fn approach() -> Approach {
     }
 }
 
-fn failed(error: Option<ErrorHash>, approach: Option<Approach>) -> Body {
+fn failed(error: Option<ErrorSeen>, approach: Option<Approach>) -> Body {
     Body::FixFailed(Box::new(FixFailed {
         verification: VerificationId::from_bytes([3; 16]),
         error,

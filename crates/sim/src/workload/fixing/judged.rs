@@ -7,7 +7,6 @@ mod folded;
 
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
 use sillok_core::circular::{ErrorHash, FailedApproach};
 use sillok_core::id::VerificationId;
 use sillok_core::scope::Scope;
@@ -16,7 +15,7 @@ use sillok_store::keys::{self, Family, ScopeKey, failed_approach};
 use self::folded::{Folded, Judgement};
 use super::asked::HEARD;
 use super::naive::{Kept, Tries};
-use super::written::{Commit, Event};
+use super::written::{Commit, Said, noted};
 use super::{Fixing, RECORDED, Recorded, point, said, written};
 use crate::violation::Violation;
 use crate::workload::{Check, End};
@@ -35,6 +34,10 @@ impl Check for Fixing {
             .for_each(|shown| end.saw(shown));
         if let Some(what) = folded.stray {
             return Err(Violation::new("a fix fails with its verification", what));
+        }
+        if let Some(what) = folded.miscounted {
+            let invariant = "an error counts under the verification that failed with it first";
+            return Err(Violation::new(invariant, what));
         }
         let recorded: Vec<Recorded> = noted(end, RECORDED).collect();
         let mut answers = recorded.iter();
@@ -57,13 +60,6 @@ impl Check for Fixing {
             Err(Violation::new(invariant, what))
         })
     }
-}
-
-/// The notes of a kind.
-fn noted<T: DeserializeOwned>(end: &End<'_>, kind: &'static str) -> impl Iterator<Item = T> {
-    let notes = end.history.notes.iter();
-    let notes = notes.filter(move |note| note.kind == kind);
-    notes.map(|note| serde_json::from_value(note.value.clone()).expect("it was noted here"))
 }
 
 /// What the tasks of a world remember.
@@ -89,12 +85,19 @@ fn rows(end: &End<'_>) -> Rows {
     rows.collect()
 }
 
-/// The approaches that events say failed.
+/// The approaches that events say failed, but for those that were erased.
 fn expected(commits: &[Commit]) -> Rows {
-    let events = commits.iter().flat_map(|commit| &commit.events);
-    let failed = events.filter_map(Event::failed_approach);
-    let rows = failed.map(|failed| (failed_approach::Key::of(&failed), failed));
-    rows.collect()
+    let mut rows = Rows::new();
+    for event in commits.iter().flat_map(|commit| &commit.events) {
+        if let Said::Erased(events) = &event.said {
+            let is_gone =
+                |failed: &FailedApproach| failed.task == event.task && events.contains(&failed.seq);
+            rows.retain(|_, failed| !is_gone(failed));
+        }
+        let failed = event.failed_approach();
+        rows.extend(failed.map(|failed| (failed_approach::Key::of(&failed), failed)));
+    }
+    rows
 }
 
 /// What is wrong about what somebody was told who recorded a failed fix, if anything.
@@ -102,7 +105,8 @@ fn wrong_answer(
     judgements: &BTreeMap<VerificationId, Judgement<'_>>,
     told: &Recorded,
 ) -> Option<String> {
-    let says_nothing = told.fix.error.is_none() && told.fix.approach.is_none();
+    let (error, approach) = told.said();
+    let says_nothing = error.is_none() && approach.is_none();
     let Some(judgement) = judgements.get(&told.id) else {
         let is_right = says_nothing && told.judged.is_none();
         return (!is_right).then(|| format!("no event says what {told:?} is judged by"));
@@ -111,8 +115,8 @@ fn wrong_answer(
     let at = event.header.seq;
     let is_of_it = event.task == told.task
         && at == told.seq
-        && failed.error.is_some() == told.fix.error.is_some()
-        && failed.approach == told.fix.approach.map(said::approach);
+        && failed.error.is_some() == error.is_some()
+        && failed.approach == approach;
     if says_nothing || !is_of_it {
         return Some(format!(
             "event {at} of {} says {failed:?} of {told:?}",

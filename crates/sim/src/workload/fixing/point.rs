@@ -88,6 +88,10 @@ impl<'a> View<'a> {
                     task.stuck = None;
                 }
                 Said::Failed(_) => task.failed.extend(event.failed_approach()),
+                Said::Erased(events) => {
+                    let stays = |failed: &FailedApproach| !events.contains(&failed.seq);
+                    task.failed.retain(stays);
+                }
             }
         }
     }
@@ -420,6 +424,38 @@ mod tests {
         assert!(is_wrong(2, &failed));
         assert!(is_wrong(64, &failed[1..]));
         assert!(is_wrong(64, &[]));
+    }
+
+    #[test]
+    fn what_was_erased_warns_nobody_any_more_and_is_not_listed() {
+        let own = task(0, 0);
+        let mut commits = written();
+        // What was tried of the idea in the task itself, before and behind the pass.
+        let erased = Said::Erased(vec![Seq::new(3), Seq::new(8)]);
+        commits.push(commit(event(&own, 9, erased), 200, 205));
+        let before = heard(&own, 1, judged(&own, 1));
+        assert!(wrong(&commits, &before).is_some());
+        assert_eq!(wrong(&commits[..9], &before), None);
+        let beside = commits[6].events[0].failed_approach().unwrap();
+        let to = Proposed {
+            task: &own,
+            description: &opening_text(TITLE, DESCRIPTION),
+            cleared_through: Seq::new(6),
+        };
+        let now = judge_approach(&approach(1), to, &[beside]);
+        assert_eq!(now.verdict, Verdict::Warn);
+        assert_eq!(wrong(&commits, &heard(&own, 1, now)), None);
+        let listed = commits[2].events[0].failed_approach().unwrap();
+        let heard = Heard {
+            asked: Asked::List {
+                task: own,
+                limit: 64,
+            },
+            told: Told::Listed(vec![listed]),
+            from_us: 1_000,
+            to_us: 1_001,
+        };
+        assert_eq!(wrong(&commits, &heard), None);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 
 use sillok_core::circular::Approach;
 
+use super::Fix;
+
 /// Errors, each as two runs print it.
 const ERRORS: [[&str; 2]; 3] = [
     [
@@ -80,6 +82,21 @@ pub(super) fn approach(number: u8) -> Approach {
     }
 }
 
+/// What is said of a fix that failed: its error, and its approach. A word that is to be erased stands in the error, which stays
+/// the one that it is, and is all of an approach that is no idea.
+pub(super) fn told(fix: Fix, word: Option<&str>) -> (Option<String>, Option<Approach>) {
+    let printed = fix.error.map(|number| match word {
+        Some(word) => format!("$ make check # {word}\n{}", error(number)),
+        None => error(number).to_owned(),
+    });
+    let worded = word.map(|word| Approach {
+        text: word.to_owned(),
+        files: vec![word.to_owned()],
+        symbols: vec![word.to_owned()],
+    });
+    (printed, fix.approach.map(approach).or(worded))
+}
+
 /// Which idea an approach is; none for what nobody says here.
 pub(super) fn idea_of(approach: &Approach) -> Option<usize> {
     let said = |idea: &Idea| idea.texts.contains(&&*approach.text);
@@ -88,7 +105,7 @@ pub(super) fn idea_of(approach: &Approach) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use sillok_core::circular::{ErrorHash, Words};
+    use sillok_core::circular::{ErrorHash, Words, reason_of};
     use sillok_core::task::opening_text;
 
     use super::super::{DESCRIPTION, TITLE};
@@ -123,5 +140,36 @@ mod tests {
             }
         }
         assert_eq!(idea_of(&Approach::default()), None);
+    }
+
+    #[test]
+    fn a_word_makes_no_other_error_and_an_approach_that_is_no_idea() {
+        let word = "to be erased: 00010017. ";
+        for number in numbers(ERROR_TEXTS) {
+            let fix = Fix {
+                error: Some(number),
+                approach: Some(0),
+            };
+            let (worded, idea) = told(fix, Some(word));
+            let worded = worded.unwrap();
+            assert!(worded.contains(word));
+            assert_eq!(ErrorHash::of(&worded), ErrorHash::of(error(number)));
+            assert_eq!(reason_of(&worded), reason_of(error(number)));
+            assert_eq!(idea, Some(approach(0)));
+        }
+        let silent = Fix {
+            error: None,
+            approach: None,
+        };
+        assert_eq!(told(silent, None), (None, None));
+        let (printed, worded) = told(silent, Some(word));
+        let worded = worded.unwrap();
+        assert_eq!((printed, idea_of(&worded)), (None, None));
+        let opening = opening_text(TITLE, DESCRIPTION);
+        for number in numbers(APPROACH_TEXTS) {
+            let idea = Words::of(&approach(number), &opening);
+            let likeness = idea.likeness(&Words::of(&worded, &opening));
+            assert_eq!(likeness, None, "{number}");
+        }
     }
 }

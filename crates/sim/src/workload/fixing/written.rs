@@ -1,12 +1,13 @@
 //! What was committed of the tasks of a world, as far as anything follows from it for fixes.
 //!
-//! Owns what is read of the events, commit by commit, in the order in which the store stamped them. It must not know how nodes
-//! keep any of that: only events are read here.
+//! Owns what is read of the events, commit by commit, in the order in which the store stamped them; of what was erased since,
+//! what its agent noted. It must not know how nodes keep any of that: only events and notes are read here.
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
 use sillok_core::chain::Header;
-use sillok_core::circular::FailedApproach;
+use sillok_core::circular::{ErrorHash, ErrorSeen, FailedApproach, Wording, reason_of};
 use sillok_core::event::{Body, EventKind, FixFailed};
 use sillok_core::id::{CommandId, Seq, VerificationId};
 use sillok_core::scope::Scope;
@@ -14,17 +15,19 @@ use sillok_core::stamp::Stamp;
 use sillok_core::verification::Outcome;
 use sillok_store::keys::{self, Family, ScopeKey};
 
+use super::{RECORDED, Recorded};
 use crate::history::{Call, Ending};
 use crate::workload::End;
 
 /// The kinds of events that are read.
-const KINDS: [EventKind; 6] = [
+const KINDS: [EventKind; 7] = [
     EventKind::TaskOpened,
     EventKind::StuckMarked,
     EventKind::StuckCleared,
     EventKind::TaskClosed,
     EventKind::VerificationRecorded,
     EventKind::FixFailed,
+    EventKind::ContentErased,
 ];
 
 /// What an event says of its task.
@@ -42,6 +45,8 @@ pub(super) enum Said {
     NotPassed(VerificationId),
     /// What such a one says of the fix.
     Failed(FixFailed),
+    /// What such events said was erased.
+    Erased(Vec<Seq>),
 }
 
 /// An event of a task.
@@ -120,22 +125,79 @@ pub(super) fn commits(end: &End<'_>) -> Vec<Commit> {
     commits.into_values().collect()
 }
 
+/// The notes of a kind.
+pub(super) fn noted<T: DeserializeOwned>(
+    end: &End<'_>,
+    kind: &'static str,
+) -> impl Iterator<Item = T> {
+    let notes = end.history.notes.iter();
+    let notes = notes.filter(move |note| note.kind == kind);
+    notes.map(|note| serde_json::from_value(note.value.clone()).expect("it was noted here"))
+}
+
+/// An event as it is stored: its header, and its body, unless that was erased.
+type Stored = (Header, Option<Body>);
+
 /// What is said of tasks, by the places of the events.
 fn read(end: &End<'_>) -> BTreeMap<(ScopeKey, Seq), (Header, Said)> {
     const READ: &str = "the audit has read it";
-    let mut read = BTreeMap::new();
+    let mut stored: BTreeMap<(ScopeKey, Seq), Stored> = BTreeMap::new();
     for (key, value) in end.rows(Family::Event) {
         let event = keys::event::decode(&key, &value).expect(READ);
         let header = event.decode_header().expect(READ);
         if KINDS.contains(&header.kind) {
             let scope = keys::event::parse(&key).expect(READ).scope;
             let body = event.decode_body().expect(READ);
-            if let Some(said) = body.and_then(said) {
-                read.insert((scope, header.seq), (header, said));
-            }
+            stored.insert((scope, header.seq), (header, body));
         }
     }
-    read
+    let rests = rests(&stored);
+    let told = noted(end, RECORDED).map(|told: Recorded| (told.id, told));
+    let told: BTreeMap<VerificationId, Recorded> = told.collect();
+    let read = stored.into_iter().filter_map(|(place, (header, body))| {
+        let body = body.or_else(|| Some(before(rests.get(&place)?, &told)))?;
+        Some((place, (header, said(body)?)))
+    });
+    read.collect()
+}
+
+/// What is left of the events that were erased.
+fn rests(stored: &BTreeMap<(ScopeKey, Seq), Stored>) -> BTreeMap<(ScopeKey, Seq), Body> {
+    let mut rests = BTreeMap::new();
+    for ((scope, _), (_, body)) in stored {
+        if let Some(Body::ContentErased(erased)) = body {
+            let left = erased.events.iter();
+            rests.extend(left.map(|one| ((*scope, one.at.seq), one.rest.clone())));
+        }
+    }
+    rests
+}
+
+/// What an event said before it was erased, by what is left of it: of a fix, what its agent noted.
+fn before(rest: &Body, told: &BTreeMap<VerificationId, Recorded>) -> Body {
+    match rest {
+        Body::FixFailed(left) => match told.get(&left.verification) {
+            Some(told) => Body::FixFailed(Box::new(failed(told, left.error))),
+            None => rest.clone(),
+        },
+        rest => rest.clone(),
+    }
+}
+
+/// What an event said of a fix whose agent noted this, and under which verification its error counts.
+fn failed(told: &Recorded, counts: Option<ErrorSeen>) -> FixFailed {
+    let (error, approach) = told.said();
+    let error = error.as_deref();
+    FixFailed {
+        verification: told.id,
+        error: error.zip(counts).map(|(error, seen)| ErrorSeen {
+            error: ErrorHash::of(error),
+            ..seen
+        }),
+        wording: approach.as_ref().map(Wording::kept).unwrap_or_default(),
+        approach,
+        reason: error.map(reason_of).unwrap_or_default(),
+    }
 }
 
 fn said(body: Body) -> Option<Said> {
@@ -148,6 +210,12 @@ fn said(body: Body) -> Option<Said> {
             Outcome::Failed => Said::NotPassed(verification.id),
         },
         Body::FixFailed(failed) => Said::Failed(*failed),
+        Body::ContentErased(erased) => {
+            let events = erased.events.iter();
+            let fixes = events.filter(|one| matches!(one.rest, Body::FixFailed(_)));
+            let fixes: Vec<Seq> = fixes.map(|one| one.at.seq).collect();
+            return (!fixes.is_empty()).then_some(Said::Erased(fixes));
+        }
         _ => return None,
     })
 }
@@ -155,13 +223,13 @@ fn said(body: Body) -> Option<Said> {
 #[cfg(test)]
 pub(super) mod tests {
     use sillok_core::chain::EventHash;
-    use sillok_core::circular::{ErrorHash, Wording};
+    use sillok_core::circular::Approach;
     use sillok_core::command::Digest;
     use sillok_core::id::Epoch;
     use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
     use sillok_core::time::Timestamp;
 
-    use super::super::said;
+    use super::super::{Fix, said};
     use super::*;
 
     /// A task of one project, or of another.
@@ -186,11 +254,14 @@ pub(super) mod tests {
         ErrorHash::of(said::error(number))
     }
 
-    /// A fix that failed, with this error and this approach, by the numbers of their texts.
+    /// A fix that failed, with this error and this approach, by the numbers of their texts. None failed so before.
     pub(in super::super) fn failed(id: u8, error: Option<u8>, approach: Option<u8>) -> Said {
         Said::Failed(FixFailed {
             verification: verification(id),
-            error: error.map(hash),
+            error: error.map(|number| ErrorSeen {
+                error: hash(number),
+                first: verification(id),
+            }),
             approach: approach.map(said::approach),
             wording: Wording::default(),
             reason: error
@@ -225,6 +296,49 @@ pub(super) mod tests {
             acknowledged_us: Some(acknowledged_us),
             sent_us: Some(sent_us),
         }
+    }
+
+    #[test]
+    fn what_was_erased_is_what_its_agent_noted_and_counts_as_is_left() {
+        let fix = Fix {
+            error: Some(0),
+            approach: None,
+        };
+        let told = Recorded {
+            task: task(0, 0),
+            id: verification(2),
+            fix,
+            word: Some("to be erased: 00000007. ".to_owned()),
+            seq: Seq::new(3),
+            judged: None,
+        };
+        let counts = ErrorSeen {
+            error: ErrorHash::ERASED,
+            first: verification(1),
+        };
+        let left = |id: u8| {
+            Body::FixFailed(Box::new(FixFailed {
+                verification: verification(id),
+                error: Some(counts),
+                approach: Some(Approach::default()),
+                reason: String::new(),
+                wording: Wording::default(),
+            }))
+        };
+        let told = BTreeMap::from([(told.id, told)]);
+        let Body::FixFailed(fix) = before(&left(2), &told) else {
+            panic!("it is a fix")
+        };
+        let seen = ErrorSeen {
+            error: hash(0),
+            ..counts
+        };
+        assert_eq!(fix.error, Some(seen));
+        assert_eq!(fix.reason, reason_of(said::error(0)));
+        let approach = fix.approach.unwrap();
+        assert!(approach.text.contains("00000007"));
+        assert_eq!(fix.wording, Wording::of(&approach));
+        assert_eq!(before(&left(3), &told), left(3), "nobody noted it");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Samples of what failed in tasks, small ones and the largest that may be.
 
 use sillok_core::chain::StoredEvent;
-use sillok_core::circular::{Approach, ErrorHash, FailedApproach, Failures, Term, Wording};
+use sillok_core::circular::{
+    Approach, ErrorHash, ErrorSeen, FailedApproach, Failures, Term, Wording,
+};
 use sillok_core::event::{Body, FixFailed};
 use sillok_core::id::{Seq, VerificationId};
 use sillok_core::limits::{
@@ -17,8 +19,11 @@ use super::decisions::{longest_actor, longest_scope, sealed};
 use crate::keys::failed_approach;
 
 impl Parts {
-    pub(in crate::keys) fn error_hash(&self) -> ErrorHash {
-        ErrorHash::from_bytes(self.hash)
+    fn error_seen(&self) -> ErrorSeen {
+        ErrorSeen {
+            error: ErrorHash::from_bytes(self.hash),
+            first: self.verification_id(),
+        }
     }
 
     pub(in crate::keys) fn approach(&self) -> Approach {
@@ -59,10 +64,18 @@ impl Parts {
     /// What a task remembers of two errors and of an approach.
     pub(in crate::keys) fn failures(&self) -> Failures {
         let mut failures = Failures::default();
-        failures.came_up(ErrorHash::from_bytes([1; 32]), Seq::new(1));
-        failures.came_up(self.error_hash(), self.seq());
+        failures.came_up(seen(1, 2), Seq::new(1));
+        failures.came_up(self.error_seen(), self.seq());
         failures.approach_failed();
         failures
+    }
+}
+
+/// An error and the verification that failed with it first, by a number each.
+fn seen(error: u8, first: u8) -> ErrorSeen {
+    ErrorSeen {
+        error: ErrorHash::from_bytes([error; 32]),
+        first: VerificationId::from_bytes([first; 16]),
     }
 }
 
@@ -97,7 +110,7 @@ pub(in crate::keys) fn largest() -> FailedApproach {
 pub(in crate::keys) fn event_of(failed: &FailedApproach) -> StoredEvent {
     let body = Body::FixFailed(Box::new(FixFailed {
         verification: failed.verification,
-        error: Some(ErrorHash::from_bytes([255; 32])),
+        error: Some(seen(255, 255)),
         approach: Some(failed.approach.clone()),
         reason: failed.reason.clone(),
         wording: failed.wording.clone(),
@@ -110,7 +123,7 @@ pub(in crate::keys) fn largest_task() -> Task {
     let mut failures = Failures::default();
     for number in 0..ERRORS_KEPT_MAX {
         let number = u8::try_from(number).unwrap();
-        failures.came_up(ErrorHash::from_bytes([number; 32]), Seq::new(u64::MAX));
+        failures.came_up(seen(number, number), Seq::new(u64::MAX));
     }
     Task {
         title: "t".repeat(SHORT_TEXT_BYTES_MAX),

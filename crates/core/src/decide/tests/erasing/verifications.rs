@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::world::*;
 use super::{bodies, folded_with_rows};
-use crate::circular::{ErrorHash, ErrorJudged, ErrorReason, FailedApproach};
+use crate::circular::{ErrorHash, ErrorJudged, ErrorReason, ErrorSeen, FailedApproach};
 use crate::command::{AnswerBody, Command};
 use crate::erasure::EraseVerifications;
 use crate::error::{Error, ErrorCode};
@@ -193,57 +193,120 @@ fn what_older_nodes_recorded_and_what_passed_is_erased_as_well() {
     check_folds(&world);
 }
 
+/// What is left of the errors of all fixes whose verifications were erased, in the order of the orders.
+fn errors_left(world: &World) -> Vec<ErrorSeen> {
+    let rests = bodies(world)
+        .into_iter()
+        .flatten()
+        .filter_map(|body| match body {
+            Body::ContentErased(erased) => Some(erased.events),
+            _ => None,
+        });
+    let errors = rests.flatten().filter_map(|rest| match rest.rest {
+        Body::FixFailed(fix) => fix.error,
+        _ => None,
+    });
+    errors.collect()
+}
+
 #[test]
-fn of_one_error_all_verifications_go_and_those_of_others_stay() {
+fn of_one_error_some_verifications_go_and_the_others_say_what_they_said() {
     let mut world = World::task();
     let error = "KeyError: 'xyzzy'";
-    let (first, _) = fail(&mut world, Some(error), Some("one"));
-    let (second, _) = fail(&mut world, Some(error), Some("two"));
-    fail(&mut world, Some("KeyError: 'plain'"), Some("three"));
-    // It counts however it is written, and whatever was cleared since.
-    let passed = pass(&mut world);
-    drop_promotion(&mut world, passed);
-    let (third, _) = fail(&mut world, Some(&format!("\u{1b}[31m{error}")), None);
-    for (named, missing) in [
-        (vec![first], vec![second, third]),
-        (vec![first, third], vec![second]),
-        (vec![third], vec![first, second]),
-    ] {
-        let why = refused(&mut world, Human, order(&named));
-        assert_eq!(why.code, ErrorCode::InvalidState);
-        for id in [first, second, third] {
-            let is_named = why.message.contains(&id.to_string());
-            assert_eq!(is_named, missing.contains(&id), "{why}");
-        }
-    }
-    let answer = world.give(Human, order(&[third, first, second]));
-    assert_eq!(answer, Ok(erased(6, 0)));
-    assert!(!holds(&world, WORD) && holds(&world, "plain"));
+    let hash = ErrorHash::of(error).to_string();
+    let (first, _) = fail(&mut world, Some(error), Some("approach-one"));
+    let (second, _) = fail(&mut world, Some(error), Some("approach-two"));
+    fail(
+        &mut world,
+        Some("KeyError: 'plain'"),
+        Some("approach-three"),
+    );
+    assert_eq!(world.give(Human, order(&[first])), Ok(erased(2, 0)));
+    assert!(!holds(&world, "approach-one") && holds(&world, "approach-two"));
     check_folds(&world);
-    // The same error is another one from now on.
+    // It is told by the second, and counts as it did: however it is written.
+    assert!(holds(&world, &hash));
+    let (third, judged) = fail(&mut world, Some(&format!("\u{1b}[31m{error}")), None);
+    let judged = judged.unwrap();
+    assert_eq!((judged.count, judged.reason), (3, ErrorReason::TooOften));
+    // The last one that tells it: from then on it is another one.
+    assert_eq!(world.give(Human, order(&[third])), Ok(erased(2, 0)));
+    check_folds(&world);
+    let (fourth, judged) = fail(&mut world, Some(error), None);
+    assert_eq!(judged.unwrap().reason, ErrorReason::New);
+    let answer = world.give(Human, order(&[fourth, first, second]));
+    assert_eq!(answer, Ok(erased(4, 1)));
+    assert!(!holds(&world, WORD) && !holds(&world, &hash) && holds(&world, "plain"));
+    check_folds(&world);
+    let left = |first| ErrorSeen {
+        error: ErrorHash::ERASED,
+        first,
+    };
+    let expected = [left(first), left(first), left(first), left(fourth)];
+    assert_eq!(errors_left(&world), expected);
+}
+
+#[test]
+fn an_error_that_came_up_more_often_than_an_order_names_goes_by_several_orders() {
+    let mut world = World::task();
+    let error = "KeyError: 'xyzzy'";
+    let hash = ErrorHash::of(error).to_string();
+    let mut ids: Vec<VerificationId> = Vec::new();
+    for _ in 0..ERASED_MAX + 4 {
+        ids.push(fail(&mut world, Some(error), None).0);
+    }
+    let all = refused(&mut world, Human, order(&ids));
+    assert_eq!(all.code, ErrorCode::TooLarge);
+    let events = u32::try_from(2 * ERASED_MAX).unwrap();
+    let answer = world.give(Human, order(&ids[..ERASED_MAX]));
+    assert_eq!(answer, Ok(erased(events, 0)));
+    check_folds(&world);
+    // Between two orders those that are left tell it, and it counts on.
+    assert!(holds(&world, &hash));
+    let (last, judged) = fail(&mut world, Some(error), None);
+    let count = usize::try_from(judged.unwrap().count).unwrap();
+    assert_eq!(count, ids.len() + 1);
+    ids.push(last);
+    let again = world.give(Human, order(&ids[..ERASED_MAX]));
+    assert_eq!(again, Ok(erased(0, u32::try_from(ERASED_MAX).unwrap())));
+    let answer = world.give(Human, order(&ids[ERASED_MAX..]));
+    assert_eq!(answer, Ok(erased(10, 0)));
+    assert!(!holds(&world, WORD) && !holds(&world, &hash));
+    check_folds(&world);
+    let left = errors_left(&world);
+    assert_eq!(left.len(), ids.len());
+    assert!(left.iter().all(|seen| seen.first == ids[0]));
     let (_, judged) = fail(&mut world, Some(error), None);
     assert_eq!(judged.unwrap().reason, ErrorReason::New);
     check_folds(&world);
 }
 
 #[test]
-fn errors_count_on_under_another_name() {
+fn errors_count_on_without_their_fingerprints() {
     let mut world = World::task();
     let (a, b) = ("KeyError: 'a'", "KeyError: 'b'");
     let (first, _) = fail(&mut world, Some(a), None);
     let (other, _) = fail(&mut world, Some(b), None);
     let (second, _) = fail(&mut world, Some(a), None);
     world.give(Human, order(&[first, second])).unwrap();
-    let name = ErrorHash::erased(first);
     let failures = world.state.task().unwrap().failures.clone();
-    let (judged, plain) = (failures.judge(name), failures.judge(ErrorHash::of(b)));
-    assert_eq!((judged.count, judged.reason), (3, ErrorReason::TooOften));
-    assert_eq!((plain.count, plain.reason), (2, ErrorReason::TakesTurns));
-    assert_eq!(failures.judge(ErrorHash::of(a)).count, 1);
+    let judged = |error, first| {
+        let judged = failures.judge(ErrorSeen { error, first });
+        (judged.count, judged.reason)
+    };
+    assert_eq!(judged(ErrorHash::ERASED, first), (3, ErrorReason::TooOften));
+    let plain = ErrorHash::of(b);
+    assert_eq!(judged(plain, other), (2, ErrorReason::TakesTurns));
+    let nobody = VerificationId::from_bytes([7; 16]);
+    let anew = ErrorSeen {
+        error: ErrorHash::of(a),
+        first: nobody,
+    };
+    assert_eq!(failures.seen(anew.error, nobody), anew);
     world.give(Human, order(&[other])).unwrap();
-    let failures = world.state.task().unwrap().failures.clone();
-    let judged = failures.judge(ErrorHash::erased(other));
-    assert_eq!((judged.count, judged.reason), (2, ErrorReason::TakesTurns));
+    let task = world.state.task().unwrap();
+    let seen = task.failures.seen(plain, nobody);
+    assert_eq!(seen.first, nobody, "it is not known by it any more");
     check_folds(&world);
 }
 
@@ -304,23 +367,17 @@ fn only_people_erase_what_verifications_say() {
 }
 
 #[test]
-fn only_the_events_of_what_is_named_are_asked_for_and_of_others_with_which_error_they_failed() {
+fn only_the_events_of_what_is_named_are_asked_for() {
     let mut world = World::task();
     let (first, _) = fail(&mut world, Some("KeyError: 'a'"), None);
-    fail(&mut world, Some("KeyError: 'b'"), Some("plain"));
-    let passed = pass(&mut world);
+    fail(&mut world, Some("KeyError: 'a'"), Some("plain"));
+    pass(&mut world);
     let submission = world.submission(Human, order(&[first]));
     let asked = needs(&world.state, &submission, &Facts::default());
     assert_eq!(asked, [Need::Promotions]);
     let facts = world.facts(&submission);
     let positions: Vec<u64> = facts.events.keys().map(|seq| seq.get()).collect();
     assert_eq!(positions, [2, 3]);
-    let errors: Vec<u64> = facts.fix_errors.keys().map(|seq| seq.get()).collect();
-    assert_eq!(errors, [6], "what passed failed with none");
-    // Where none of those named failed with an error, the others are not looked at.
-    drop_promotion(&mut world, passed);
-    let submission = world.submission(Human, order(&[passed]));
-    assert!(world.facts(&submission).fix_errors.is_empty());
 }
 
 #[test]
@@ -337,11 +394,9 @@ fn what_was_not_read_is_a_defect_and_erases_nothing() {
     assert!(decided(&sound).is_ok());
     let mut unread = sound.clone();
     unread.events.remove(&Seq::new(3));
-    let mut stray = sound.clone();
+    let mut stray = sound;
     stray.events.insert(Seq::new(2), world.event(Seq::new(5)));
-    let mut unasked = sound;
-    unasked.fix_errors.clear();
-    for facts in [unread, stray, unasked] {
+    for facts in [unread, stray] {
         assert_eq!(decided(&facts).unwrap_err().code, ErrorCode::Internal);
     }
 }
@@ -350,7 +405,7 @@ fn what_was_not_read_is_a_defect_and_erases_nothing() {
 enum Step {
     Fail(u8, Option<u8>),
     Pass,
-    /// Erases the ones that are picked, and all that share an error with one of them.
+    /// Erases the ones that are picked.
     Erase(Vec<usize>),
 }
 
@@ -391,9 +446,9 @@ fn judged_by_what_is_left(world: &World) -> BTreeMap<VerificationId, ErrorJudged
                 known.clear(seq);
             }
             Body::FixFailed(fix) => {
-                let error = fix.error.unwrap();
-                judged.insert(fix.verification, known.judge(error));
-                known.came_up(error, seq);
+                let seen = fix.error.unwrap();
+                judged.insert(fix.verification, known.judge(seen));
+                known.came_up(seen, seq);
             }
             _ => {}
         }
@@ -409,32 +464,18 @@ proptest! {
         for step in steps {
             match step {
                 Step::Fail(error, approach) => {
-                    let text = format!("KeyError: 'key{error}x{}'", made.iter().filter(|one| one.gone).count());
+                    let text = format!("KeyError: 'key{error}'");
                     let tried = approach.map(|number| format!("approach{number}x"));
                     let (id, judged) = fail(&mut world, Some(&text), tried.as_deref());
                     made.push(Made { id, error, judged: judged.unwrap(), gone: false });
                 }
                 Step::Pass => drop(pass(&mut world)),
                 Step::Erase(picks) if !made.is_empty() => {
-                    let mut named: Vec<VerificationId> = Vec::new();
-                    named.extend(picks.iter().map(|at| made[at % made.len()].id));
-                    loop {
-                        match world.give(Human, order(&named)) {
-                            Ok(answer) => {
-                                let is_erased = matches!(answer, AnswerBody::Erased { .. });
-                                prop_assert!(is_erased, "{answer:?}");
-                                break;
-                            }
-                            Err(refused) => {
-                                prop_assert_eq!(refused.code, ErrorCode::InvalidState, "{}", refused);
-                                let missing = made.iter().map(|one| one.id);
-                                let mut missing = missing.filter(|id| {
-                                    refused.message.contains(&id.to_string()) && !named.contains(id)
-                                });
-                                named.push(missing.next().expect("it names another"));
-                            }
-                        }
-                    }
+                    let named = picks.iter().map(|at| made[at % made.len()].id);
+                    let named: Vec<VerificationId> = named.collect();
+                    let answer = world.give(Human, order(&named)).unwrap();
+                    let is_erased = matches!(answer, AnswerBody::Erased { .. });
+                    prop_assert!(is_erased, "{answer:?}");
                     for one in &mut made {
                         one.gone |= named.contains(&one.id);
                     }
@@ -449,7 +490,10 @@ proptest! {
             let told = |judged: &ErrorJudged| (judged.verdict, judged.reason, judged.count);
             prop_assert_eq!(told(now), told(&one.judged), "{} {}", one.id, one.error);
             prop_assert_eq!(now.error == one.judged.error, !one.gone);
-            prop_assert_eq!(holds(&world, &one.judged.error.to_string()), !one.gone);
+            // Others may tell of the same error.
+            let mut same = made.iter().filter(|other| other.error == one.error);
+            let is_left = same.any(|other| !other.gone);
+            prop_assert_eq!(holds(&world, &one.judged.error.to_string()), is_left);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::anchor::Anchor;
 use crate::chain::Tip;
 use crate::decision::{Act, Domain, NewDecision, Node, Rank, Reach};
-use crate::erasure::{AsNamed, ContentErased, Erased, rest_of};
+use crate::erasure::{ContentErased, Erased, rest_of};
 use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved};
 use crate::id::{AnchorId, DecisionId, EvidenceId, Seq};
 use crate::invariants::{erasure_is_whole, event_applies};
@@ -120,7 +120,7 @@ fn state(events: usize) -> State {
 fn erasure(events: &[(u64, Body)]) -> Body {
     let erased = |(seq, body): &(u64, Body)| Erased {
         at: at(*seq),
-        rest: rest_of(body, &mut AsNamed).unwrap(),
+        rest: rest_of(body, |hash, _, _| hash).unwrap(),
     };
     Body::ContentErased(Box::new(ContentErased {
         events: events.iter().map(erased).collect(),
@@ -236,7 +236,7 @@ fn what_was_erased_takes_no_version_that_says_something() {
 
 #[test]
 fn what_is_left_of_events_applies_in_their_place_all_or_none_of_it() {
-    let rests = bodies().map(|body| rest_of(&body, &mut AsNamed).unwrap());
+    let rests = bodies().map(|body| rest_of(&body, |hash, _, _| hash).unwrap());
     let mut bare = state(0);
     rests.iter().for_each(|rest| apply(&mut bare, rest));
     let whole = erasure(&all());

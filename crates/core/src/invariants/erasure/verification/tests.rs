@@ -1,9 +1,9 @@
 //! What no erasure may do to verifications and to what failed of their fixes.
 
 use crate::chain::Tip;
-use crate::circular::{Approach, ErrorHash, Wording};
+use crate::circular::{Approach, ErrorHash, ErrorSeen, Wording};
 use crate::entry::Binding;
-use crate::erasure::{AsNamed, ContentErased, Erased, Names, rest_of};
+use crate::erasure::{ContentErased, Erased, rest_of};
 use crate::event::{Body, FixFailed};
 use crate::id::{Seq, VerificationId};
 use crate::invariants::{erasure_is_whole, event_applies};
@@ -52,7 +52,10 @@ fn recorded(number: u8, through: u64) -> Body {
 fn failed(number: u8) -> Body {
     Body::FixFailed(Box::new(FixFailed {
         verification: id(number),
-        error: Some(ErrorHash::from_bytes([number; 32])),
+        error: Some(ErrorSeen {
+            error: ErrorHash::from_bytes([number; 32]),
+            first: id(number),
+        }),
         approach: Some(Approach {
             text: "a".into(),
             files: vec!["src/a.rs".into()],
@@ -96,7 +99,7 @@ fn state() -> State {
 fn erasure(events: &[(u64, Body)]) -> Body {
     let erased = |(seq, body): &(u64, Body)| Erased {
         at: at(*seq),
-        rest: rest_of(body, &mut AsNamed).unwrap(),
+        rest: rest_of(body, |hash, _, _| hash).unwrap(),
     };
     Body::ContentErased(Box::new(ContentErased {
         events: events.iter().map(erased).collect(),
@@ -170,9 +173,8 @@ fn what_is_left_of_events_applies_in_their_place_and_leads_to_the_same() {
     let [opened, ..] = bodies();
     let mut bare = State::new(&Scope::parse(TASK).unwrap(), None, None);
     apply(&mut bare, &opened);
-    let mut names = Names::default();
     let rests = all().into_iter().map(|(seq, body)| {
-        let rest = rest_of(&body, &mut names).unwrap();
+        let rest = rest_of(&body, |hash, _, _| hash).unwrap();
         (seq, rest)
     });
     let rests: Vec<(u64, Body)> = rests.collect();
@@ -180,7 +182,7 @@ fn what_is_left_of_events_applies_in_their_place_and_leads_to_the_same() {
         apply(&mut bare, rest);
     }
     let mut whole = state();
-    assert_ne!(bare.task(), whole.task(), "the errors have names");
+    assert_ne!(bare.task(), whole.task(), "the errors have no fingerprints");
     for state in [&mut bare, &mut whole] {
         apply(state, &erasure(&rests));
     }
@@ -189,12 +191,20 @@ fn what_is_left_of_events_applies_in_their_place_and_leads_to_the_same() {
 
 #[test]
 fn something_that_is_left_is_found() {
-    let Body::ContentErased(mut erased) = erasure(&all()) else {
-        panic!("it is an erasure")
-    };
-    let Body::FixFailed(left) = &mut erased.events[1].rest else {
-        panic!("it is of a fix")
-    };
-    left.reason = "e".into();
-    assert!(event_applies(&state(), &Body::ContentErased(erased)).is_err());
+    let spoilt: [fn(&mut FixFailed); 4] = [
+        |left| left.reason = "e".into(),
+        |left| left.wording = Wording::of(&Approach::default()),
+        |left| left.approach.as_mut().unwrap().files = vec!["src/a.rs".into()],
+        |left| left.error.as_mut().unwrap().error = ErrorHash::from_bytes([1; 32]),
+    ];
+    for spoil in spoilt {
+        let Body::ContentErased(mut erased) = erasure(&all()) else {
+            panic!("it is an erasure")
+        };
+        let Body::FixFailed(left) = &mut erased.events[1].rest else {
+            panic!("it is of a fix")
+        };
+        spoil(left);
+        assert!(event_applies(&state(), &Body::ContentErased(erased)).is_err());
+    }
 }

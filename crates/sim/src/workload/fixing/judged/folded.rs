@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sillok_core::chain::Header;
-use sillok_core::circular::{ErrorHash, ErrorJudged};
+use sillok_core::circular::{ErrorJudged, ErrorSeen};
 use sillok_core::event::FixFailed;
 use sillok_core::id::VerificationId;
 use sillok_core::scope::Scope;
@@ -31,6 +31,8 @@ pub(super) struct Folded<'a> {
     pub(super) judgements: BTreeMap<VerificationId, Judgement<'a>>,
     /// A failed fix that is not told right behind its verification, if there is one.
     pub(super) stray: Option<String>,
+    /// An error that counts under another verification than the one that failed with it first, if there is one.
+    pub(super) miscounted: Option<String>,
     /// What the order of the events shows.
     pub(super) shown: Vec<&'static str>,
     /// The last event of each task that is told of here.
@@ -38,7 +40,7 @@ pub(super) struct Folded<'a> {
     /// The tasks that are stuck.
     stuck: BTreeSet<&'a Scope>,
     /// The errors of each task since something passed there, each with the event that tells of it.
-    errors: BTreeMap<&'a Scope, Vec<(ErrorHash, &'a Event)>>,
+    errors: BTreeMap<&'a Scope, Vec<(ErrorSeen, &'a Event)>>,
 }
 
 impl<'a> Folded<'a> {
@@ -75,6 +77,7 @@ impl<'a> Folded<'a> {
             Said::Free => {
                 self.stuck.remove(&event.task);
             }
+            Said::Erased(events) => self.tries.entry(&event.task).or_default().erase(events),
             Said::Opened | Said::NotPassed(_) => {}
         }
         self.last.insert(&event.task, event);
@@ -96,22 +99,36 @@ impl<'a> Folded<'a> {
         }
         let is_stuck = self.stuck.contains(&event.task);
         let tries = self.tries.entry(&event.task).or_default();
+        let counts = failed
+            .error
+            .map(|seen| (seen, tries.seen(seen.error, failed.verification)));
+        if let Some((told, seen)) = counts.filter(|(told, seen)| told != seen) {
+            let (task, seq) = (&event.task, event.header.seq);
+            let what = || format!("event {seq} of {task} counts {told:?} and not {seen:?}");
+            self.miscounted.get_or_insert_with(what);
+        }
         let judgement = Judgement {
             event,
             failed,
-            judged: failed.error.map(|error| tries.judged_in(is_stuck, error)),
+            judged: failed.error.map(|seen| tries.judged_in(is_stuck, seen)),
         };
+        if failed
+            .error
+            .is_some_and(|seen| tries.is_erased_in_part(seen))
+        {
+            self.shown.push("error of an erased verification counted");
+        }
         tries.fail(failed, event.header.seq);
         self.judgements.insert(failed.verification, judgement);
-        if let Some(error) = failed.error {
-            self.show(event, error);
+        if let Some(seen) = failed.error {
+            self.show(event, seen);
         }
     }
 
     /// Notes what it shows that this error came up now.
-    fn show(&mut self, event: &'a Event, error: ErrorHash) {
+    fn show(&mut self, event: &'a Event, seen: ErrorSeen) {
         let errors = self.errors.entry(&event.task).or_default();
-        let same = errors.iter().filter(|(known, _)| *known == error);
+        let same = errors.iter().filter(|(known, _)| known.first == seen.first);
         let before: Vec<&Header> = same.map(|(_, before)| &before.header).collect();
         if before
             .iter()
@@ -125,6 +142,6 @@ impl<'a> Folded<'a> {
         {
             self.shown.push("error under a former epoch counted");
         }
-        errors.push((error, event));
+        errors.push((seen, event));
     }
 }

@@ -2,6 +2,7 @@
 
 use sillok_core::chain::Header;
 use sillok_core::circular::{ErrorJudged, ErrorReason, Verdict};
+use sillok_core::event::FixFailed;
 use sillok_core::id::{CommandId, Epoch, Seq};
 use sillok_core::time::Timestamp;
 
@@ -43,16 +44,27 @@ impl World {
     /// Records a failed fix, and tells whoever did what the fold says of it.
     fn fail(&mut self, id: u8, (error, approach): (Option<u8>, Option<u8>)) {
         self.write(Said::NotPassed(verification(id)));
-        self.write(failed(id, error, approach));
+        let seen = error.map(|error| self.tries().seen(hash(error), verification(id)));
+        let Said::Failed(fix) = failed(id, error, approach) else {
+            panic!("it is a fix")
+        };
+        self.write(Said::Failed(FixFailed { error: seen, ..fix }));
         let seq = Seq::new(self.commits.len() as u64);
         let judged = Folded::of(&self.commits).judgements[&verification(id)].judged;
         self.recorded.push(Recorded {
             task: task(0, 0),
             id: verification(id),
             fix: Fix { error, approach },
+            word: None,
             seq,
             judged,
         });
+    }
+
+    /// What failed in the task since something passed.
+    fn tries(&self) -> Tries {
+        let folded = Folded::of(&self.commits);
+        folded.tries.get(&task(0, 0)).cloned().unwrap_or_default()
     }
 
     /// The header of an event, by its place.
@@ -142,6 +154,50 @@ fn an_answer_that_the_events_do_not_lead_to_is_found() {
     assert!(is_wrong(|world| {
         world.recorded[5].judged = world.recorded[4].judged;
     }));
+}
+
+#[test]
+fn an_error_that_counts_under_another_verification_is_found() {
+    let is_miscounted = |spoil: fn(&mut FixFailed)| {
+        let mut world = World::new();
+        let Said::Failed(fix) = &mut world.commits[6].events[0].said else {
+            panic!("it is the third fix")
+        };
+        spoil(fix);
+        Folded::of(&world.commits).miscounted.is_some()
+    };
+    assert!(!is_miscounted(|_| ()));
+    // Under that of the other error, and under its own, though it came up before.
+    assert!(is_miscounted(|fix| {
+        fix.error.as_mut().unwrap().first = verification(2);
+    }));
+    assert!(is_miscounted(|fix| {
+        fix.error.as_mut().unwrap().first = verification(3);
+    }));
+}
+
+#[test]
+fn what_was_erased_counts_on_has_no_row_and_is_another_error_once_nothing_tells_it() {
+    let mut world = World::new();
+    world.commits.truncate(7);
+    world.recorded.truncate(3);
+    // The first error came up with the third event and with the seventh.
+    world.write(Said::Erased(vec![Seq::new(3)]));
+    world.fail(7, (Some(0), None));
+    let last = |world: &World| world.recorded.last().unwrap().judged.unwrap();
+    assert_eq!(last(&world).count, 3);
+    world.write(Said::Erased(vec![Seq::new(7), Seq::new(10)]));
+    world.fail(8, (Some(1), Some(1)));
+    assert_eq!(last(&world).reason, ErrorReason::New);
+    assert_eq!(world.wrong(), None);
+    let folded = Folded::of(&world.commits);
+    assert_eq!(folded.miscounted, None);
+    let counted = "error of an erased verification counted";
+    let shown = folded.shown.iter().filter(|shown| **shown == counted);
+    assert_eq!(shown.count(), 1);
+    let rows = expected(&world.commits);
+    let left: Vec<u64> = rows.values().map(|failed| failed.seq.get()).collect();
+    assert_eq!(left, [5, 13]);
 }
 
 #[test]

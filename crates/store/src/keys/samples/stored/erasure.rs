@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sillok_core::erasure::{ContentErased, Erased, Names, rest_of};
+use sillok_core::erasure::{ContentErased, Erased, rest_of};
 use sillok_core::event::Body;
+use sillok_core::fingerprint::ContentHash;
 use sillok_core::id::Seq;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::state::Stamped;
@@ -22,8 +23,8 @@ pub(super) fn bodies(all: &[Sample<Body>]) -> Vec<Sample<Body>> {
         if !seen.insert(value.kind()) && !is_varied {
             continue;
         }
-        let rest = rest_of(value, &mut Names::default());
-        rests.extend(rest.map(|rest| Sample {
+        let erased = |_, entry, version| ContentHash::erased(entry, version);
+        rests.extend(rest_of(value, erased).map(|rest| Sample {
             name: format!("CONTENT_ERASED.{name}"),
             value: telling(rest),
         }));

@@ -1,6 +1,6 @@
 //! Events of tasks, of tokens and of what was denied.
 
-use sillok_core::circular::{Approach, ErrorHash, Term, Wording};
+use sillok_core::circular::{Approach, ErrorHash, ErrorSeen, Term, Wording};
 use sillok_core::event::{Body, FixFailed};
 use sillok_core::id::{Seq, TokenId};
 use sillok_core::principal::PrincipalKind;
@@ -168,10 +168,11 @@ fn failed() -> Vec<Sample<Body>> {
             },
         }))
     };
-    let errors = vec![
-        ("Some", Some(ErrorHash::from_bytes([58; 32]))),
-        ("None", None),
-    ];
+    let seen = ErrorSeen {
+        error: ErrorHash::from_bytes([58; 32]),
+        first: verification(64),
+    };
+    let errors = vec![("Some", Some(seen)), ("None", None)];
     let approach = || {
         Some(Approach {
             text: "what was tried".to_owned(),
