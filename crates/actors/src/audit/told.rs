@@ -51,8 +51,8 @@ pub(crate) struct Told {
     pub(crate) anchors: BTreeMap<Seq, AnchorId>,
     /// Promotions that were dropped, and by which event.
     pub(crate) dropped: Vec<(VerificationId, Seq)>,
-    /// What followed from the errors with which fixes failed, by the events that tell of them. Which error it was, an event that was
-    /// erased does not tell, and neither does the answer any more.
+    /// What followed from the errors with which fixes failed, by the events that tell of them. Which error it was, an event that
+    /// was erased does not tell, and neither does the answer any more.
     pub(crate) judged: BTreeMap<Seq, ErrorJudged>,
 }
 

@@ -1,5 +1,5 @@
-//! Decisions, anchors and declared kinds in a commit: what they were decided from that lies in other scopes, and how their rows are
-//! written.
+//! Decisions, anchors and declared kinds in a commit: what they were decided from that lies in other scopes, and how their rows
+//! are written.
 //!
 //! Owns the planted bugs of writing them. What they may be related to, `core` knows.
 

@@ -1,5 +1,5 @@
-//! Erasing what was said of fixes: an agent records one with a word in it, gives its promotion up, and has a person erase it, alone
-//! or with some that failed in the task before, while others go on recording there.
+//! Erasing what was said of fixes: an agent records one with a word in it, gives its promotion up, and has a person erase it,
+//! alone or with some that failed in the task before, while others go on recording there.
 //!
 //! Owns that. That no row holds the word afterwards, [`crate::workload::erasing`] checks; what follows for errors and approaches,
 //! `judged` and `point` do.
