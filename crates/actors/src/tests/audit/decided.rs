@@ -100,7 +100,7 @@ fn a_place_in_the_former_format_is_what_its_event_leads_to_whichever_version_it_
     assert!(report.is_ok(), "{report:?}");
     assert_eq!(report.rows, audit_of(&WORLD).rows);
     let (after, _) = rebuilt(&former).unwrap();
-    assert!(after == *WORLD, "a rebuild writes them as they are now");
+    assert!(after == former, "a rebuild leaves what is sound");
     let damaged = changed(|pairs| {
         let value = pairs.get_mut(&places[0]).unwrap();
         *value = row_of(1, &());
