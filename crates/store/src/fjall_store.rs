@@ -25,6 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ::fjall::compaction::Leveled;
+use ::fjall::config::PinningPolicy;
 use ::fjall::{
     CompressionType, Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, Readable,
     Snapshot,
@@ -51,6 +52,11 @@ pub(crate) const SEPARATED_BYTES_MIN: u32 = 256;
 /// apart leaves a few megabytes of keys: a first level that is much larger is written anew for each few of them, and commits
 /// wait while that goes on, where one thread does both. A store keeps what it was made with.
 const TABLE_BYTES: u64 = 4 << 20;
+/// Levels of the tree whose tables keep their indexes and filters in memory. Without them a lookup meets whatever the cache of
+/// blocks has thrown out, twice for each table that it passes, and the more so the larger the tree. The first three levels
+/// hold about two hundred megabytes of keys at most, whose indexes and filters are a few; a larger tree leaves those below to
+/// the cache, so that memory does not grow with it. A store keeps what it was made with.
+const LEVELS_PINNED: [bool; 4] = [true, true, true, false];
 
 /// A store in a directory. A clone is another handle; with the last handle and transaction the
 /// commit thread ends and the directory is unlocked.
@@ -111,6 +117,8 @@ impl FjallStore {
         let options = KeyspaceCreateOptions::default()
             .max_memtable_size(config.memtable_bytes_max)
             .compaction_strategy(Arc::new(leveled))
+            .index_block_pinning_policy(PinningPolicy::new(LEVELS_PINNED))
+            .filter_block_pinning_policy(PinningPolicy::new(LEVELS_PINNED))
             .with_kv_separation(Some(apart));
         let keyspace = database.keyspace(KEYSPACE, || options).map_err(engine)?;
         let header = Header::load_or_create(&database, &keyspace, config)?;
