@@ -52,10 +52,9 @@ pub(crate) const SEPARATED_BYTES_MIN: u32 = 256;
 /// apart leaves a few megabytes of keys: a first level that is much larger is written anew for each few of them, and commits
 /// wait while that goes on, where one thread does both. A store keeps what it was made with.
 const TABLE_BYTES: u64 = 4 << 20;
-/// Levels of the tree whose tables keep their indexes and filters in memory. Without them a lookup meets whatever the cache of
-/// blocks has thrown out, twice for each table that it passes, and the more so the larger the tree. The first three levels
-/// hold about two hundred megabytes of keys at most, whose indexes and filters are a few; a larger tree leaves those below to
-/// the cache, so that memory does not grow with it. A store keeps what it was made with.
+/// Levels of the tree whose tables keep their indexes and filters in memory as they are written: by default the first one
+/// does, and the second one its indexes. What is not kept, a lookup asks the cache of blocks for. A tree that is opened again
+/// keeps those of its first level alone until the others are written anew. A store keeps what it was made with.
 const LEVELS_PINNED: [bool; 4] = [true, true, true, false];
 
 /// A store in a directory. A clone is another handle; with the last handle and transaction the
