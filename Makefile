@@ -27,6 +27,8 @@ BENCH_ARGS ?=
 # `--url http://localhost:11434 --similar 0.8 --list`.
 MODEL ?=
 MODEL_ARGS ?=
+# `make circular-pairs PAIRS_ARGS=--list` names the pairs of the tuned half that are judged wrongly.
+PAIRS_ARGS ?=
 # Which mutants, such as `make mutants MUTANTS_ARGS='--re store/src/occ'`.
 MUTANTS_ARGS ?=
 
@@ -53,11 +55,11 @@ endef
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-build setup-check seal build run test test-rust test-doc test-versions sim sim-fifty sim-speed planted \
-	bench dedup-pairs crash mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
+	bench dedup-pairs circular-pairs crash mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
-		while IFS='|' read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
+		while IFS='|' read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
 
 setup: setup-build setup-check ## install whatever the machine lacks
 
@@ -133,6 +135,9 @@ dedup-pairs: setup-check ## what becomes of the labelled pairs of lessons, also 
 	@cargo run --locked --quiet -p sillok-builtin --example dedup_pairs
 	@$(if $(MODEL)$(findstring --model,$(MODEL_ARGS)),cargo run --locked --quiet -p sillok-perception \
 		--example dedup_pairs_of_model -- $(if $(MODEL),'$(MODEL)') $(MODEL_ARGS))
+
+circular-pairs: setup-check ## how well the labelled pairs of errors and of approaches are told apart; fails under a floor
+	@cargo run --locked --quiet -p sillok-core --example circular_pairs -- $(PAIRS_ARGS)
 
 crash: setup-check build ## kill a server in mid-load CYCLES times, and take its power POWER_LOSSES times
 	SILLOK_CRASH_CYCLES=$(CYCLES) SILLOK_POWER_LOSSES=$(POWER_LOSSES) cargo nextest run --locked --profile long \

@@ -60,6 +60,8 @@ pub(crate) enum Item {
     Brief,
     /// What a change of a hub affects, in a large graph of relations
     Impact,
+    /// Checks of fixes among approaches that failed, and how fast failures are recorded
+    Fixes,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -70,7 +72,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
@@ -84,6 +86,7 @@ impl Item {
         Self::Decisions,
         Self::Brief,
         Self::Impact,
+        Self::Fixes,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -107,6 +110,7 @@ impl Item {
             Self::Decisions => "saves of decisions",
             Self::Brief => "briefs among very many decisions",
             Self::Impact => "what a change of a hub affects",
+            Self::Fixes => "checks of fixes among approaches that failed",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

@@ -16,6 +16,7 @@ mod disk;
 mod engines;
 mod error;
 mod exact;
+mod fixes;
 mod gauge;
 mod http;
 mod impact;
@@ -94,6 +95,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Decisions => decisions::measure(&scale, &mut report)?,
             Item::Brief => brief::measure(&scale, &mut report)?,
             Item::Impact => impact::measure(&scale, &mut report)?,
+            Item::Fixes => fixes::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,

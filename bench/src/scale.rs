@@ -42,6 +42,8 @@ pub(crate) struct Scale {
     pub(crate) promotions: usize,
     /// What decisions are measured with.
     pub(crate) decisions: DecisionScale,
+    /// What checks of fixes are measured with.
+    pub(crate) fixes: FixScale,
     /// Entries that maintenance is planned over.
     pub(crate) planned: u64,
     /// Entries that are pruned at once.
@@ -71,6 +73,15 @@ pub(crate) struct DecisionScale {
     pub(crate) related: usize,
     /// Impacts of each run that are timed.
     pub(crate) impacts: usize,
+}
+
+/// Counts of the item about fixes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FixScale {
+    /// Approaches that failed in a project: a multiple of a hundred.
+    pub(crate) failed: usize,
+    /// Checks of each run that are timed.
+    pub(crate) checks: usize,
 }
 
 /// Counts of the item with several nodes.
@@ -119,6 +130,10 @@ impl Scale {
             related: 100_000,
             impacts: 200,
         },
+        fixes: FixScale {
+            failed: 1_000,
+            checks: 1_000,
+        },
         planned: 10_000_000,
         pruned: 200_000,
         maintained: 1_000_000,
@@ -159,6 +174,10 @@ impl Scale {
             briefs: 20,
             related: 1_000,
             impacts: 10,
+        },
+        fixes: FixScale {
+            failed: 100,
+            checks: 15,
         },
         planned: 20_000,
         pruned: 1_600,

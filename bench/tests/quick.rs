@@ -168,6 +168,26 @@ fn very_many_entries_are_found_before_and_after_half_of_them_is_pruned() {
 }
 
 #[test]
+fn checks_of_fixes_are_measured_and_so_is_how_fast_failures_are_recorded() {
+    let rows = rows_of(&["fixes"]);
+    for history in ["four of five", "as many in each task", "all of one idea"] {
+        let rows: Vec<Value> = rows
+            .iter()
+            .filter(|row| {
+                row["what"]
+                    .as_str()
+                    .is_some_and(|what| what.contains(history))
+            })
+            .cloned()
+            .collect();
+        let checks = rows.iter().filter(|row| row["unit"] == "ms");
+        let figures: Vec<f64> = checks.filter_map(|row| row["figure"].as_f64()).collect();
+        assert!(matches!(figures[..], [figure] if figure > 0.0), "{rows:?}");
+    }
+    assert!(figure(&rows, "fixes: failures recorded, 8 tasks") > 0.0);
+}
+
+#[test]
 fn nights_of_a_year_are_measured() {
     let rows = rows_of(&["year"]);
     assert!((figure(&rows, "year: entries written") - 120.0).abs() < f64::EPSILON);

@@ -3,6 +3,7 @@
 mod commands;
 mod configured;
 mod deciding;
+mod fixing;
 mod judging;
 mod keeping;
 mod tail;

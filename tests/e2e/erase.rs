@@ -1,5 +1,7 @@
 //! Erasure: what a person has destroyed can be read nowhere, and the chain still proves what happened.
 
+mod verifications;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};

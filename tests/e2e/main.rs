@@ -34,6 +34,8 @@ mod erase;
 #[cfg(test)]
 mod evidence;
 #[cfg(test)]
+mod fixes;
+#[cfg(test)]
 mod governance;
 #[cfg(test)]
 mod import;

@@ -3,6 +3,7 @@
 
 mod citations;
 mod commands;
+mod fixes;
 mod forms;
 mod sizes;
 

@@ -33,6 +33,7 @@ mod outbox;
 pub(crate) mod scope;
 mod stop;
 mod texts;
+mod told;
 pub use elsewhere::is_operators;
 
 /// What an audit found.

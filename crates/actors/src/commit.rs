@@ -45,6 +45,7 @@ mod chunks;
 mod decided;
 mod decisions;
 mod erasing;
+mod failures;
 mod job_news;
 mod presence;
 mod resolve;

@@ -2,8 +2,8 @@
 //!
 //! Owns the loop between asking and fetching. The index is asked before the transaction begins, which
 //! does not live long enough to wait for many searches. What is read in it is a snapshot read, save
-//! for the mark and the job of a promotion and for heads, evidence and declared kinds of other scopes: what else must not change until
-//! the commit is in the commit's own conflict set.
+//! for the mark and the job of a promotion and for heads, evidence and declared kinds of other scopes: what else must not change
+//! until the commit is in the commit's own conflict set.
 
 use sillok_core::chain::{Broken, StoredEvent};
 use sillok_core::citation::Excerpt;

@@ -38,6 +38,7 @@ use crate::router::Router;
 use crate::spaces;
 
 mod decisions;
+mod fixes;
 mod maintain;
 mod operators;
 mod recall;

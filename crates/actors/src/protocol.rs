@@ -132,6 +132,22 @@ pub enum Safeguard {
     RenamesRelations,
     /// A brief loads anchors behind all decisions.
     ListsAnchorsLast,
+    /// What failed in a task is kept with the task, and not by whichever process saw it.
+    KeepsFailuresWithTask,
+    /// A failure counts for those behind it in its own batch as well.
+    CountsFailuresOfBatch,
+    /// A verification that passes clears what failed in its task before.
+    ClearsFailures,
+    /// An approach that failed in another task only warns.
+    WarnsOfOtherTasks,
+    /// An approach that failed before a verification passed only warns.
+    ForgivesClearedApproaches,
+    /// Of an approach that is erased the row goes as well.
+    ErasesFailedApproaches,
+    /// How an approach was worded is not left where it is erased.
+    ErasesWordings,
+    /// The answer that judged an error does not say which it was once that is erased.
+    ErasesJudgedErrors,
 }
 
 /// Which safeguards apply.

@@ -176,7 +176,7 @@ impl<'a, S: Store> Rebuild<'a, S> {
             if !wrong.is_empty() {
                 write_wrong(&mut writer, place, &fold, wrong).await?;
             }
-            self.seen.minted.extend(fold.minted);
+            self.seen.minted.extend(fold.told.minted);
         }
         writer.finish().await?;
         self.seen.last = here.or(self.seen.last);
@@ -190,6 +190,7 @@ impl<'a, S: Store> Rebuild<'a, S> {
         for family in [
             Family::Location,
             Family::Related,
+            Family::FailedApproach,
             Family::Job,
             Family::Attempt,
             Family::Mark,

@@ -16,6 +16,7 @@ use sillok_store::{Read, Txn};
 
 mod decision;
 mod evidence;
+mod failure;
 
 /// A scope with what its keys need of it, hashed once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,7 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
             keys::verification::key(scope, verification.id),
             keys::verification::encode(verification),
         ),
+        Change::ApproachFailed(_) | Change::ApproachErased(_) => failure::row_of(place, change),
         Change::JobAdded(job) => Row::holding(
             keys::job::key(place.slot, job.verification),
             keys::job::encode(job),

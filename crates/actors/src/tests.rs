@@ -14,6 +14,7 @@ mod embedding;
 mod entry_lines;
 mod erase;
 pub(crate) mod faults;
+mod fixes;
 pub(crate) mod harness;
 pub(crate) mod index;
 mod jobs;

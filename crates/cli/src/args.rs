@@ -16,6 +16,7 @@ mod decision;
 mod entry;
 mod erase;
 mod evidence;
+mod fix;
 mod graph;
 mod jobs;
 mod kinds;
@@ -39,6 +40,7 @@ pub use entry::{
 };
 pub use erase::Erase;
 pub use evidence::{EvidenceCommand, EvidenceList, EvidenceNamed, EvidenceSave, EvidenceText};
+pub use fix::{FixCheck, FixCommand, FixFailed, Touched};
 pub use graph::{GraphCommand, GraphQuery};
 pub use jobs::{JobsCommand, JobsList};
 pub use kinds::{KindDeclare, KindList};
@@ -140,6 +142,9 @@ pub enum Command {
     Snapshot(SnapshotCommand),
     /// Run a command and record what truly happened, or record a verdict from elsewhere
     Verify(Verify),
+    /// Fixes: what failed, and whether it is tried again
+    #[command(subcommand)]
+    Fix(FixCommand),
     /// Promotions that are not finished: list, try anew, give up
     #[command(subcommand)]
     Jobs(JobsCommand),

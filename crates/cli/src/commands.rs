@@ -26,6 +26,7 @@ pub mod entry;
 pub mod erase;
 pub mod events;
 pub mod evidence;
+pub mod fix;
 pub mod graph;
 pub mod impact;
 pub mod jobs;
@@ -115,6 +116,7 @@ fn need(command: &Command) -> Need {
             | AnchorCommand::Follow(_)
             | AnchorCommand::Search(_),
         )
+        | Command::Fix(_)
         | Command::Graph(_)
         | Command::Brief(_) => Need::Read,
         Command::Maintain(_) => Need::Maintain,
@@ -132,6 +134,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Log(command) => log::run(session, command).await,
         Command::Snapshot(command) => log::snapshot(session, command).await,
         Command::Verify(verify) => verify::run(session, verify).await,
+        Command::Fix(command) => fix::run(session, command).await,
         Command::Jobs(command) => jobs::run(session, command).await,
         Command::Entry(command) => entry::run(session, command).await,
         Command::Recall(query) => recall::run(session, query).await,

@@ -11,8 +11,11 @@ use sillok_core::limits::ERROR_TEXT_BYTES_MAX;
 use sillok_core::scope::Scope;
 use sillok_core::staging::Trigger;
 use sillok_core::verification::{Outcome, VerificationSource};
-use sillok_server::api::{AppendSnapshot, Citation, Commit, Promotion, RecordVerification};
+use sillok_server::api::{
+    AppendSnapshot, Citation, Commit, ErrorJudged, Promotion, RecordVerification,
+};
 
+use crate::args::Touched;
 use crate::client::Client;
 use crate::execution::Execution;
 use crate::failure::Failure;
@@ -29,6 +32,8 @@ pub struct Verdict<'a> {
     pub commit: Option<git::Commit>,
     /// The approach that was tried.
     pub approach: Option<String>,
+    /// What it touches.
+    pub touched: Touched,
     /// Where the knowledge goes; the task's project when none is named.
     pub target: Option<&'a Scope>,
 }
@@ -62,6 +67,9 @@ pub struct Recorded {
     pub through: Seq,
     /// Where the knowledge goes.
     pub target: Scope,
+    /// What follows from the error of one that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged: Option<ErrorJudged>,
     /// What became of its promotion.
     pub promotion: Promotion,
 }
@@ -89,6 +97,13 @@ pub async fn record(
     let cited = Citation::TerminalSnapshot {
         id: snapshot.to_string(),
     };
+    // What was run is recorded, also where a script has nothing to say of the approach.
+    let says = |text: &String| !ran.passed && !text.trim().is_empty();
+    let approach = verdict.approach.filter(says);
+    let touched = match approach {
+        Some(_) => verdict.touched,
+        None => Touched::default(),
+    };
     let recorded = client
         .record_verification(&RecordVerification {
             scope: task.to_string(),
@@ -98,7 +113,9 @@ pub async fn record(
             citations: vec![cited],
             commit: commit.clone(),
             error: (!ran.passed).then(|| error_text(ran)),
-            approach: verdict.approach.filter(|_| !ran.passed),
+            approach,
+            files: touched.files,
+            symbols: touched.symbols,
             target: verdict.target.map(ToString::to_string),
         })
         .await?;
@@ -117,6 +134,7 @@ pub async fn record(
         from: recorded.from,
         through: recorded.through,
         target: recorded.target,
+        judged: recorded.judged,
         promotion,
     })
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::anchor::NewAnchor;
 use crate::decision::{Rank, Reach, RelationName};
-use crate::erasure::{Erase, EraseMemory};
+use crate::erasure::{Erase, EraseMemory, EraseVerifications};
 use crate::evidence::NewEvidence;
 use crate::id::{AnchorId, Attempt, CommandId, DecisionId, EntryId, ReviewId, VerificationId};
 use crate::permission::{Access, Control};
@@ -20,7 +20,7 @@ use crate::scope::Scope;
 use crate::staging::NewRecord;
 use crate::task::Closing;
 use crate::token::TokenHash;
-use crate::verification::{NewVerification, Verification};
+use crate::verification::{NewFailure, NewVerification, Verification};
 
 mod answer;
 mod decision;
@@ -217,6 +217,10 @@ pub enum Command {
         /// What it means.
         meaning: String,
     },
+    /// Record a failed verification of the task, with what the fix was that failed.
+    RecordFailure(Box<NewFailure>),
+    /// Destroy what verifications of the task say of errors and approaches, for good.
+    EraseVerifications(Box<EraseVerifications>),
 }
 
 /// An answer to a question.
@@ -255,7 +259,7 @@ impl Command {
             Self::CloseTask { .. } => Access::Control(Control::CloseTask),
             Self::ArchiveTask => Access::Control(Control::Maintain),
             // Whoever may have it promoted may have it given up.
-            Self::RecordVerification(_) | Self::DropPromotion { .. } => {
+            Self::RecordVerification(_) | Self::RecordFailure(_) | Self::DropPromotion { .. } => {
                 Access::Control(Control::RecordVerification)
             }
             Self::PutEntry { .. } | Self::AmendEntry(_) | Self::Supersede(_) => Access::Entries,
@@ -273,7 +277,9 @@ impl Command {
                 Access::Decide
             }
             Self::Retire { .. } | Self::Offer(_) => Access::Control(Control::Maintain),
-            Self::Erase(_) | Self::EraseMemory(_) => Access::Control(Control::Erase),
+            Self::Erase(_) | Self::EraseMemory(_) | Self::EraseVerifications(_) => {
+                Access::Control(Control::Erase)
+            }
             Self::SaveDecision(save) => Access::Save(save.text.rank),
             // The least that it can need: deciding looks at the ranks that are at stake.
             Self::DeactivateDecision { .. } | Self::RestoreDecision { .. } => {
@@ -309,6 +315,7 @@ impl Command {
             Self::CloseTask { .. } => "close_task",
             Self::ArchiveTask => "archive_task",
             Self::RecordVerification(_) => "record_verification",
+            Self::RecordFailure(_) => "record_failure",
             Self::PutEntry { .. } => "put_entry",
             Self::AmendEntry(_) => "amend_entry",
             Self::Supersede(_) => "supersede",
@@ -332,6 +339,7 @@ impl Command {
             Self::AddAnchors { .. } => "add_anchors",
             Self::DropAnchor { .. } => "drop_anchor",
             Self::EraseMemory(_) => "erase_memory",
+            Self::EraseVerifications(_) => "erase_verifications",
             Self::DeclareRelation { .. } => "declare_relation",
         }
     }

@@ -136,6 +136,7 @@ pub fn decide(
         Command::CloseTask { closing, reason } => task::close(&context, *closing, reason),
         Command::ArchiveTask => task::archive(&context),
         Command::RecordVerification(said) => task::record_verification(&context, said),
+        Command::RecordFailure(failure) => task::record_failure(&context, failure),
         Command::NotePromoted {
             verification,
             target,
@@ -177,6 +178,7 @@ pub fn decide(
         } => promotion::drop(&context, *verification, reason),
         Command::Erase(order) => erase::erase(&context, order),
         Command::EraseMemory(order) => erase::memory::erase(&context, order),
+        Command::EraseVerifications(order) => erase::verification::erase(&context, order),
         Command::RestoreEntry { entry, reason } => restore::restore(&context, *entry, reason),
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }

@@ -22,8 +22,11 @@ use crate::staging::{Content, Record, RecordKind};
 use crate::state::Stamped;
 
 mod memory;
+mod verification;
 
 pub use memory::EraseMemory;
+pub use verification::EraseVerifications;
+pub(crate) use verification::events_of;
 
 /// What a person orders erased in a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -254,7 +257,7 @@ pub fn rest_of(
             id: *id,
             question: Box::new(rest_of_question(question)?),
         },
-        other => return memory::rest_of(other),
+        other => return memory::rest_of(other).or_else(|| verification::rest_of(other)),
     })
 }
 

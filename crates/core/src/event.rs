@@ -5,6 +5,7 @@
 //! What an event does to the view is [`crate::state`]'s.
 
 mod evidence;
+mod failure;
 mod kinds;
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,7 @@ use crate::trust::Trust;
 use crate::verification::Verification;
 
 pub use evidence::{AnchorAdded, EvidenceSaved};
+pub use failure::FixFailed;
 pub use kinds::EventKinds;
 
 /// What happened. Variants are only ever added at the end: their order is their stored ordinal.
@@ -225,6 +227,8 @@ pub enum Body {
         /// What it means, with secrets masked.
         meaning: String,
     },
+    /// A fix failed: what a failed verification says of it.
+    FixFailed(Box<FixFailed>),
 }
 
 impl Body {
@@ -442,4 +446,5 @@ kinds! {
     Self::AnchorAdded(_) => AnchorAdded = "ANCHOR_ADDED";
     Self::AnchorDropped { .. } => AnchorDropped = "ANCHOR_DROPPED";
     Self::RelationDeclared { .. } => RelationDeclared = "RELATION_DECLARED";
+    Self::FixFailed(_) => FixFailed = "FIX_FAILED";
 }

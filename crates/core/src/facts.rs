@@ -12,14 +12,12 @@ use crate::citation::Excerpt;
 use crate::command::{Command, Replacement, Submission, VerificationRef};
 use crate::commit::{CommitName, Presence};
 use crate::decision::{DecisionHead, DecisionVersion, DeclaredRelation, RelationName};
-use crate::dedup::compared_from;
-use crate::entry::{ClaimHash, Embedding, Head, Table, Version};
+use crate::entry::{Embedding, Head, Table, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::fingerprint::ContentHash;
 use crate::id::{
     AnchorId, DecisionId, EntryId, EvidenceId, RecordId, ReviewId, Seq, VerificationId,
 };
-use crate::limits::CLAIMANTS_MAX;
 use crate::membership::WireVersion;
 use crate::ports::{ClaimRequest, NeighbourRequest, Ranked, SpaceThresholds};
 use crate::promotion::{NewEntry, PublishReport, Standing};
@@ -35,6 +33,7 @@ mod anchors;
 mod cited;
 mod decisions;
 mod declared;
+mod entries;
 mod erasure;
 mod governed;
 mod promotion;
@@ -44,13 +43,6 @@ pub(crate) use decisions::added_relations;
 pub use declared::declarers;
 pub(crate) use declared::nearest_declared;
 pub use record::{ChunkByte, RecordFact, Stretch};
-
-/// Live neighbours that are looked at before an episode is linked: so many that those of one task, which was verified
-/// again and again, do not hide the success of another one.
-const LINKED_NEIGHBOURS: usize = 64;
-/// Live neighbours that are looked at before an entry is written that may merge: those that are the
-/// same come first, and what contradicts it lies behind them.
-const COMPARED_NEIGHBOURS: usize = 16;
 
 /// Names the live entry of a table that has a given text, among failures or among the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -204,6 +196,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
     };
     match &submission.command {
         Command::RecordVerification(said) => ask.cited(&said.citations),
+        Command::RecordFailure(failure) => ask.cited(&failure.said.citations),
         Command::PutEntry {
             entry,
             verification,
@@ -244,6 +237,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         | Command::Offer(_) => ask.governed(&submission.command),
         Command::Erase(order) => ask.erase(order),
         Command::EraseMemory(order) => ask.erase_memory(order),
+        Command::EraseVerifications(order) => ask.erase_verifications(order),
         Command::SaveDecision(_)
         | Command::DeactivateDecision { .. }
         | Command::RestoreDecision { .. }
@@ -362,82 +356,6 @@ impl Ask<'_> {
     fn token(&mut self, hash: TokenHash) {
         if !self.state.knows_token(&hash) {
             self.needs.push(Need::Token(hash));
-        }
-    }
-
-    /// Everything that may be the same as, or close to, an entry that is to be written, or that it contradicts.
-    fn entry(&mut self, number: usize, entry: &NewEntry) {
-        self.claimants(number, entry);
-        if !entry.table.is_compared() {
-            return;
-        }
-        let links = entry.table == Table::Episodes;
-        let key = hash_key(entry);
-        self.by_hash(key);
-        if let Some(same) = self.state.by_hash(&key) {
-            self.candidate(same);
-        }
-        let Some(embedding) = &entry.embedding else {
-            return;
-        };
-        let Some(thresholds) = self.facts.thresholds else {
-            return;
-        };
-        let (cosine_min, limit) = if links {
-            (thresholds.similar, LINKED_NEIGHBOURS)
-        } else {
-            (compared_from(thresholds), COMPARED_NEIGHBOURS)
-        };
-        match self.facts.neighbours.get(&number) {
-            None => self.needs.push(Need::Neighbours(
-                number,
-                Box::new(NeighbourRequest {
-                    scope: self.scope.clone(),
-                    table: entry.table,
-                    failure: entry.failure,
-                    embedding: embedding.clone(),
-                    cosine_min,
-                    limit,
-                }),
-            )),
-            Some(close) => {
-                for neighbour in close {
-                    self.candidate(neighbour.entry);
-                }
-            }
-        }
-    }
-
-    /// What declares the same key with another value, however far it lies, and in whatever table.
-    fn claimants(&mut self, number: usize, entry: &NewEntry) {
-        let Some(claim) = &entry.claim else {
-            return;
-        };
-        match self.facts.claimants.get(&number) {
-            None => self.needs.push(Need::Claimants(
-                number,
-                Box::new(ClaimRequest {
-                    scope: self.scope.clone(),
-                    failure: entry.failure,
-                    // As it is stored.
-                    claim: ClaimHash::of(&claim.masked(), self.scope),
-                    limit: CLAIMANTS_MAX,
-                }),
-            )),
-            Some(claimants) => claimants.iter().for_each(|id| self.candidate(*id)),
-        }
-    }
-
-    fn candidate(&mut self, id: EntryId) {
-        self.head(id);
-        if let Some(head) = self.state.head(id) {
-            let asked = self
-                .needs
-                .iter()
-                .any(|need| matches!(need, Need::Version(other, _) if *other == id));
-            if !self.facts.versions.contains_key(&id) && !self.state.is_fresh(id) && !asked {
-                self.needs.push(Need::Version(id, head.version));
-            }
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::state::State;
 mod decisions;
 mod erasure;
 mod evidence;
+mod failures;
 mod governed;
 mod heard;
 mod promotions;
@@ -31,6 +32,7 @@ mod writes;
 
 pub use decisions::{DecisionChain, decision_chain};
 pub use erasure::erasure_is_whole;
+pub use failures::failure_is_told;
 pub use heard::heard_is_committed;
 pub use promotions::{dropped_is_unpublished, promotion_ends_once, promotion_publishes_once};
 pub use texts::{known_text, texts_are_one};
@@ -201,6 +203,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::Promoted { .. } => {
             chained(state.task().is_some(), "the task was never opened".into())
         }
+        Body::FixFailed(failed) => failures::failure_applies(state, failed),
         Body::PromotionDropped {
             verified_through, ..
         } => promotions::drop_applies(state, *verified_through),

@@ -36,6 +36,43 @@ pub const CITATION_BYTES_MAX: usize = 24 << 10;
 pub const SHORT_TEXT_BYTES_MAX: usize = 4 << 10;
 /// Bytes of an error text or of an approach that was tried.
 pub const ERROR_TEXT_BYTES_MAX: usize = 32 << 10;
+/// Files, and symbols, that an approach says it touches: so many of each.
+pub const APPROACH_NAMES_MAX: usize = 64;
+/// Bytes of one of these names.
+pub const APPROACH_NAME_BYTES_MAX: usize = 512;
+/// Bytes of an approach with its names up to which its wording is kept when it fails: that of a longer one is made anew where
+/// it is compared.
+pub const WORDED_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a wording that is kept, for each byte of its approach.
+pub const WORDING_BYTES_FACTOR: usize = 8;
+/// Bytes of an approach with all its names: with what frames them, they fit one value of the store.
+pub const APPROACH_BYTES_MAX: usize = 88 << 10;
+/// Tenths of all words of two approaches that are of both, at most, where these are two: more make one of them.
+pub const APPROACH_ALIKE_TENTHS: usize = 3;
+/// Approaches that failed, of a task and of the others of its project, that one is compared with.
+pub const FIX_FAILURES_MAX: usize = 4_096;
+/// Bytes of the rows of those that are looked at.
+pub const FIX_FAILURES_BYTES_MAX: usize = 8 << 20;
+/// Bytes of approaches whose wording is made anew for one check, since none is kept of them or another rule made it: to make one
+/// takes far longer than to compare two.
+pub const FIX_REWORDED_BYTES_MAX: usize = 512 << 10;
+/// Terms of wordings that one check compares; those of what is proposed count with each.
+pub const FIX_TERMS_MAX: usize = 8 << 20;
+/// Histories of what was tried that one check tells.
+pub const FIX_TRIED_MAX: usize = 16;
+/// Reasons that it tells of each: the newest.
+pub const FIX_REASONS_MAX: usize = 8;
+/// Bytes that it tells of the text of an approach, of all its files, and of all its symbols.
+pub const FIX_TOLD_BYTES_MAX: usize = 1 << 10;
+/// Times that one error comes up in a task until it is blocked.
+pub const ERROR_TIMES_MAX: u32 = 3;
+/// Errors that a task remembers: of more, those are forgotten that came up the longest time ago.
+pub const ERRORS_KEPT_MAX: usize = 64;
+/// Errors that a task remembers in their order, without those that are the same as the one before: they tell whether two take
+/// turns.
+pub const ERROR_TURNS_KEPT: usize = 3;
+/// Bytes that are kept of why an approach failed.
+pub const FAILURE_REASON_BYTES_MAX: usize = 512;
 /// Bytes that are kept of why an attempt at a promotion failed.
 pub const ATTEMPT_ERROR_BYTES_MAX: usize = 1 << 10;
 /// Entries that one promotion publishes.
@@ -58,7 +95,7 @@ pub const PROMOTION_RECORDS_MAX: usize = 100_000;
 pub const PROMOTION_BYTES_MAX: usize = 32 << 20;
 /// Tags, links and validations that one entry's head keeps.
 pub const LINKS_MAX: usize = 256;
-/// Records, entries and offers, or decisions, evidence and anchors, that one command erases.
+/// Records, entries and offers, or decisions, evidence and anchors, or verifications, that one command erases.
 pub const ERASED_MAX: usize = 256;
 /// Versions of one decision, of which the last one withdraws it. All of them are erased in one transaction of the store, which
 /// takes 10,000,000 bytes: a version counts less than 3,600 of them where whoever saved it has the longest name, with the record

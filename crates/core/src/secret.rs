@@ -10,7 +10,10 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
 mod assignment;
+mod hidden;
 mod shape;
+
+pub use hidden::{mask_hidden, mask_shown};
 
 /// What every replacement begins with. Text that begins so is masked already.
 const MASKED: &str = "[masked:";
@@ -22,6 +25,11 @@ pub struct Masked<'a> {
     pub text: Cow<'a, str>,
     /// How many secrets were masked.
     pub count: u32,
+}
+
+/// Whether something in a text was masked.
+pub(crate) fn is_masked(text: &str) -> bool {
+    text.contains(MASKED)
 }
 
 /// Masks the secrets in a text. Masking again changes nothing. JSON stays JSON.

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::circular::{ErrorJudged, ErrorReason, ErrorSeen, Failures, Verdict};
 use crate::error::{Error, ErrorCode};
 use crate::id::Seq;
 use crate::principal::Actor;
@@ -84,6 +85,8 @@ pub struct Task {
     pub opened_at: Timestamp,
     /// When its status last changed.
     pub updated_at: Timestamp,
+    /// What failed in it since a verification passed.
+    pub failures: Failures,
 }
 
 /// What a task was opened with, as one text that can be cited: its title, a line break, its description.
@@ -170,6 +173,20 @@ impl Task {
         match self.status {
             TaskStatus::Verifying if self.promotions_pending <= 1 => TaskStatus::Done,
             status => status,
+        }
+    }
+
+    /// Judges an error that comes up now: by what failed before, and where the task is stuck, which takes no fix, by that.
+    #[must_use]
+    pub fn judge(&self, seen: ErrorSeen) -> ErrorJudged {
+        let judged = self.failures.judge(seen);
+        if self.status != TaskStatus::Stuck {
+            return judged;
+        }
+        ErrorJudged {
+            verdict: Verdict::Block,
+            reason: ErrorReason::Stuck,
+            ..judged
         }
     }
 }

@@ -16,6 +16,7 @@ mod entry;
 mod erase;
 mod event;
 mod evidence;
+mod fix;
 mod graph;
 mod impact;
 mod maintenance;
@@ -63,6 +64,7 @@ pub use evidence::{
     EvidenceHead, EvidenceListQuery, EvidenceQuery, EvidenceSaved, EvidenceText, EvidenceTextQuery,
     SaveEvidence,
 };
+pub use fix::{Approach, CheckFix, ErrorJudged, FailedApproach, FixAsked, FixChecked, Tried};
 pub use graph::{GraphAnswer, GraphCut, GraphRequest, SCHEMA as GRAPH_SCHEMA};
 pub(crate) use graph::{GraphQuestion, QueryText};
 pub use graph::{

@@ -65,6 +65,7 @@ struct Inner {
     tails: Tails,
     queries: Queries,
     searches: Queries,
+    checks: Queries,
     bodies_bytes: AtomicUsize,
     /// Held while an audit goes through the store.
     audit: tokio::sync::Mutex<()>,
@@ -99,6 +100,7 @@ impl App {
             tails: Tails::default(),
             queries: Queries::default(),
             searches: Queries::default(),
+            checks: Queries::default(),
             bodies_bytes: AtomicUsize::new(0),
             audit: tokio::sync::Mutex::new(()),
             backup: Arc::default(),
@@ -115,6 +117,10 @@ impl App {
 
     fn store(&self) -> &Engine {
         &self.inner.store
+    }
+
+    fn config(&self) -> &ServerConfig {
+        &self.inner.config
     }
 
     /// The generation of the store: cursors of another one are void.

@@ -4,6 +4,7 @@
 //! refused for good. It must not know what the commands mean.
 
 mod deciding;
+mod fixing;
 mod operator;
 mod recall;
 mod sent;
@@ -246,7 +247,8 @@ impl Client {
                     | Reply::Job(Err(_))
                     | Reply::Head(Err(_))
                     | Reply::Recalled(Err(_))
-                    | Reply::Decisions(Err(_)),
+                    | Reply::Decisions(Err(_))
+                    | Reply::Fixes(Err(_)),
                 ) => {}
                 Some(reply) => return reply,
             }

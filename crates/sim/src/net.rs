@@ -55,6 +55,7 @@ impl fmt::Display for Parcel {
             Request::Head(entry) => write!(f, "head of {entry}")?,
             Request::Recall(scope, at) => write!(f, "recall in {scope} at {}", at.commit)?,
             Request::Decisions(asked) => write!(f, "{asked}")?,
+            Request::Fixes(asked) => write!(f, "{asked}")?,
             Request::Maintain { dry_run, within } => {
                 f.write_str(if *dry_run {
                     "plan of maintenance"

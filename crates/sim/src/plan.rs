@@ -77,6 +77,20 @@ mod tests {
         action.as_object()?.iter().next()
     }
 
+    /// Tasks that are fixed, and the projects to which what is learnt from that goes.
+    fn fixed(plan: &Plan) -> usize {
+        let operations = plan.operations.iter();
+        let fixing = operations.filter(|operation| operation.workload == "fixing");
+        let writing = fixing.filter_map(|operation| {
+            let (act, action) = told(&operation.action)?;
+            (act != "check" && act != "list").then(|| &action["place"])
+        });
+        let tasks: BTreeSet<String> = writing.clone().map(ToString::to_string).collect();
+        let projects: BTreeSet<String> =
+            writing.map(|place| place["project"].to_string()).collect();
+        tasks.len() + projects.len()
+    }
+
     /// Scopes that the agents of a world write to: the tasks that they open, projects, and where they decide or keep something.
     fn scopes(plan: &Plan) -> usize {
         let tasks = |operation: &&Operation| operation.action == "open_task";
@@ -105,7 +119,7 @@ mod tests {
             .filter(|home| home["level"] != 1)
             .map(ToString::to_string)
             .collect();
-        tasks + projects.len() + homes.len()
+        tasks + fixed(plan) + projects.len() + homes.len()
     }
 
     #[test]

@@ -35,7 +35,13 @@ const LAST_LOOK_US: u64 = u64::MAX;
 const END_US: u64 = LAST_LOOK_US - 1;
 /// The only commands that may be answered without having written anything: a token that was revoked before is
 /// not revoked again, what a task said before is not counted again, and what was erased before not erased again.
-const MAY_WRITE_NOTHING: [&str; 4] = ["revoke_token", "report_reuse", "erase", "erase_memory"];
+const MAY_WRITE_NOTHING: [&str; 5] = [
+    "revoke_token",
+    "report_reuse",
+    "erase",
+    "erase_memory",
+    "erase_verifications",
+];
 
 /// How much was judged a second time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

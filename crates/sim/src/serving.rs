@@ -3,6 +3,7 @@
 //! Owns the mapping from requests to the node's public interface, as a transport would have it.
 
 mod deciding;
+mod fixing;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub(crate) async fn serve<P: Protocol>(
         Request::Retry(task, id) => Reply::Job(node.retry_promotion(&task, id).await),
         Request::Recall(scope, as_of) => Reply::Recalled(recall(node, scope, as_of).await),
         Request::Decisions(asked) => Reply::Decisions(deciding::tell(node, asked).await),
+        Request::Fixes(asked) => Reply::Fixes(fixing::tell(node, asked).await),
         Request::Maintain { dry_run, within } => {
             Reply::Maintained(maintain(node, dry_run, within).await)
         }

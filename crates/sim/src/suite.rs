@@ -21,6 +21,7 @@ use crate::workload::disputing::Disputing;
 use crate::workload::drains::Drains;
 use crate::workload::erasing::Erasing;
 use crate::workload::fences::Fences;
+use crate::workload::fixing::Fixing;
 use crate::workload::forger::Forger;
 use crate::workload::jobs::Jobs;
 use crate::workload::judging::Judging;
@@ -131,6 +132,8 @@ impl Suite {
     pub fn built_in() -> Self {
         Self::empty()
             .workload(Staging)
+            // In the place of as much of what is staged: so nothing else is drawn otherwise than without it.
+            .workload(Fixing)
             .workload(Publishing)
             .workload(Judging)
             .workload(Replacing)
@@ -156,6 +159,7 @@ impl Suite {
             .check(Alike)
             .check(Disputing)
             .check(Deciding)
+            .check(Fixing)
     }
 
     /// With a further workload.

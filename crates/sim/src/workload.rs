@@ -11,6 +11,7 @@ pub mod disputing;
 pub mod drains;
 pub mod erasing;
 pub mod fences;
+pub mod fixing;
 pub mod forger;
 pub mod jobs;
 pub mod judging;

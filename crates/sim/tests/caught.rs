@@ -1,9 +1,11 @@
-//! Planted bugs of maintenance, of promotion, of claims and of decisions, each of which few seeds catch, whatever it takes to
-//! shrink the catch.
+//! Planted bugs of maintenance, of promotion, of claims, of decisions and of fixes that failed, each of which few seeds catch,
+//! whatever it takes to shrink the catch.
 
 use sillok_core::invariants::Invariant;
 use sillok_sim::planted::{find, first_catch};
 use sillok_sim::workload::deciding::Deciding;
+use sillok_sim::workload::fixing::Fixing;
+use sillok_sim::workload::reads::Reads;
 use sillok_sim::{Suite, quiet_planted_panics, run};
 
 /// Seeds within which each of them is caught, from seed 0.
@@ -87,5 +89,62 @@ fn rows_that_a_save_leaves_behind_are_caught_by_the_view_or_by_who_was_told_of_t
         let is_told = TOLD.contains(&invariant.as_str());
         let is_seen = invariant == Invariant::ViewIsFold.as_str();
         assert!(is_told || is_seen, "{name}: {invariant}");
+    }
+}
+
+/// The invariant that catches a bug first where agents read beside what they record of fixes and ask about them, so that there
+/// are no more promotions than a world comes to the end of.
+fn caught_in_fixing(name: &str) -> String {
+    let suite = Suite::empty().workload(Reads).workload(Fixing);
+    caught_in(&suite.check(Fixing), name)
+}
+
+#[test]
+fn failures_that_are_forgotten_or_never_cleared_are_caught_by_what_the_events_lead_to() {
+    for name in [
+        "failure counted by the process that saw it",
+        "pass that clears no failure",
+    ] {
+        let invariant = caught_in_fixing(name);
+        // The next failure counts under a verification that it should not; until then only the task's row is wrong.
+        let seen = [Invariant::Chained, Invariant::ViewIsFold].map(Invariant::as_str);
+        assert!(seen.contains(&invariant.as_str()), "{name}: {invariant}");
+    }
+}
+
+#[test]
+fn a_failure_that_its_own_batch_does_not_count_is_caught_by_what_was_answered_without_it() {
+    let invariant = caught_in_fixing("failure of the same batch not counted");
+    assert_eq!(invariant, Invariant::AppliedOnce.as_str());
+}
+
+#[test]
+fn what_an_erasure_leaves_of_a_verification_is_caught_by_what_the_events_lead_to() {
+    for (name, invariant) in [
+        (
+            "row of an erased approach left behind",
+            Invariant::ViewIsFold,
+        ),
+        ("wording of an erased approach left", Invariant::Backed),
+        (
+            "hash of an erased error left in its answer",
+            Invariant::AppliedOnce,
+        ),
+    ] {
+        assert_eq!(caught_in_fixing(name), invariant.as_str(), "{name}");
+    }
+}
+
+#[test]
+fn an_approach_that_is_rejected_where_it_only_warns_is_caught_by_what_failed_before() {
+    for name in [
+        "approach of another task rejected",
+        "approach that a pass cleared rejected",
+    ] {
+        let invariant = caught_in_fixing(name);
+        assert_eq!(
+            invariant, "an approach is judged by what failed before",
+            "{name}"
+        );
     }
 }

@@ -20,6 +20,7 @@ pub mod decision_version;
 pub mod declared_relation;
 pub mod event;
 pub mod evidence;
+pub mod failed_approach;
 pub mod fence;
 pub mod head;
 pub mod job;
@@ -165,6 +166,8 @@ families! {
     AnchorListed = b'N', anchor_listed, "anchor listed";
     /// Kinds of relations that were declared.
     DeclaredRelation = b'K', declared_relation, "declared relation";
+    /// Approaches to tasks that failed.
+    FailedApproach = b'F', failed_approach, "failed approach";
 }
 
 /// What a backup does with the rows of a family.
@@ -216,7 +219,8 @@ impl Family {
             | Self::Evidence
             | Self::Anchor
             | Self::AnchorListed
-            | Self::DeclaredRelation => InBackup::Folded,
+            | Self::DeclaredRelation
+            | Self::FailedApproach => InBackup::Folded,
             Self::Relay | Self::Attempt | Self::Lease | Self::Run => InBackup::LeftOut,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{deciding, judging, keeping};
+use super::{deciding, fixing, judging, keeping};
 use crate::harness::{PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
 /// Commands that are tried elsewhere: they do not end, or need more than this.
@@ -28,7 +28,8 @@ impl Tour {
         self.run(command, words).json_lines()
     }
 
-    fn status(&mut self, status: i32, command: &'static str, words: &[&str]) -> Value {
+    /// The same of a command that ends with this status.
+    pub(super) fn status(&mut self, status: i32, command: &'static str, words: &[&str]) -> Value {
         self.run(command, words).json_with(status)
     }
 
@@ -66,6 +67,7 @@ async fn every_command_prints_one_json_document() {
     deciding::decisions(&mut tour);
     deciding::kinds(&mut tour);
     keeping::originals(&mut tour);
+    fixing::fixes(&mut tour);
     tokens(&mut tour);
     node(&mut tour);
     let expected: BTreeSet<String> = leaves(&tour.world, &[])

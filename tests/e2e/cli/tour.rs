@@ -19,7 +19,9 @@ const DECISIONS_TOUR: &str = "Decisions\n";
 const EVIDENCE_TOUR: &str = "Evidence and anchors\n";
 /// The heading of the section that has the tour of what is kept of a conversation.
 const COMPACTED_TOUR: &str = "When a conversation is compacted\n";
-/// The line of that tour which runs its hook.
+/// The heading of the section that has the tour of fixes that failed.
+const CIRCLES_TOUR: &str = "When agents go in circles\n";
+/// The line of the tour of a conversation which runs its hook.
 const HOOK: &str = "before_compaction \"$SILLOK_DATA/conversation.jsonl\"";
 /// What fails before the hook of the tour runs: saving, which says half of an id, and then, twice, the anchor.
 const FAILING: &str = r#"
@@ -275,6 +277,48 @@ fn every_line_of_the_tour_of_a_conversation_that_is_compacted_runs() {
     assert!(!brief.contains(original), "it only points: {brief}");
     let refused = "line 1 of standard input: missing field `to`";
     assert!(said.contains(refused), "{said}");
+}
+
+#[test]
+fn every_line_of_the_tour_of_fixes_that_failed_runs() {
+    let lines = shell_lines_below("docs/guide.md", CIRCLES_TOUR);
+    let said = run(&lines, &binary::path());
+    check_that_each_ran(&lines, 3, &said);
+    let task = "org/acme/project/api/worktree/main/task/42";
+    for (command, words) in [
+        ("sillok fix check", "allow"),
+        ("sillok fix failed", "Increase the read timeout"),
+        ("sillok fix failed", "Stream the body in chunks"),
+        ("sillok audit verify", "no difference"),
+    ] {
+        let told = said_by(&said, command).unwrap_or_default();
+        assert!(told.contains(words), "{words}: {told}\n{said}");
+    }
+    // What was asked and recorded came to this, one after the other.
+    let tried = format!("tried once in {task}, last ");
+    let mut rest = said.as_str();
+    for words in [
+        "failed: sh -c",
+        "reject\nStop! The same way will not solve it.",
+        &tried,
+        "TimeoutError: the read timed out after",
+        "rejected, as it should be",
+        "warn: the error came up 2 times since a verification passed (came_back).",
+        "block: the error came up 2 times since a verification passed (takes_turns). Stop!",
+        "the task is stuck: Nobody knows why the server is slow.",
+        "stuck, as it should be",
+        &format!("erased in {task}: 2 events lost their content"),
+        "rests on what was erased, and may say it",
+        "warn\n주의:",
+        &tried,
+        "warn\nCareful: this failed before.",
+        "no difference",
+    ] {
+        let Some((_, behind)) = rest.split_once(words) else {
+            panic!("{words}: {rest}\n{said}")
+        };
+        rest = behind;
+    }
 }
 
 #[test]

@@ -176,7 +176,7 @@ impl World {
                 world::log(&admin, scope, &phrase()).await;
                 let run = format!("run-{}", world::next());
                 json!({ "scope": scope, "outcome": "failed", "source": "tests_failed", "run": run,
-                    "error": phrase(), "approach": phrase() })
+                    "error": phrase(), "approach": phrase(), "files": ["src/a.rs"], "symbols": ["a"] })
             }
             _ => panic!("{route} is a write route without a sample"),
         }

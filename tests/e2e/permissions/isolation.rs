@@ -8,7 +8,7 @@ use sillok_core::scope::Level;
 
 use super::{counts, routes};
 use crate::harness::samples::{STEERS, WRITES, permitted, put};
-use crate::harness::world::{log, verify};
+use crate::harness::world::{log, open, verify};
 use crate::harness::{Client, ORG, PROJECT, WORKTREE, World, phrase};
 
 /// Another project of the same organisation.
@@ -17,7 +17,10 @@ const OTHER: &str = "org/acme/project/other";
 /// What lies in the project that others must not see.
 struct Secret {
     text: String,
+    /// A task in which what the text says was tried, and failed.
     task: String,
+    /// A task of the other project.
+    beside: String,
     record: String,
     verification: String,
     entries: [String; 3],
@@ -35,6 +38,11 @@ impl Secret {
         let task = world.task().await;
         let record = log(&admin, &task, &text).await;
         let verification = verify(&admin, &task, PROJECT).await;
+        let failed = json!({ "scope": task, "outcome": "failed", "source": "tests_failed", "run": "r",
+            "error": text, "approach": text, "files": ["src/main.rs"], "symbols": ["main"] });
+        admin.post("/v1/verifications", &failed).await.ok();
+        let beside = format!("{OTHER}/worktree/main/task/t");
+        open(&admin, &beside).await;
         let writer = world.principal(PrincipalKind::Orchestrator, WORKTREE).await;
         let entries = [
             put(&writer, &task, &text).await,
@@ -64,6 +72,7 @@ impl Secret {
             decision: decision.to_owned(),
             text,
             task,
+            beside,
             record,
             verification,
             entries,
@@ -163,6 +172,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
         (("get", "/v1/tokens"), with_all()),
     ]);
     all.extend(of_promotion(secret));
+    all.extend(of_fixes(secret));
     all.extend(of_decisions(secret));
     all.extend(of_what_is_kept(secret));
     all.extend(of_graphs(secret));
@@ -291,6 +301,28 @@ fn of_graphs(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 1] {
         "MATCH (d:Decision) WHERE d.title = $text RETURN count(*) AS n, collect(d.node) AS found";
     cases.push((ask(OTHER, named), Ends::Blind));
     [(("post", "/v1/graph/query"), cases)]
+}
+
+/// What asks for fixes that failed: whoever tries the same beside is told nothing.
+fn of_fixes(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 2] {
+    let asked = |scope: &str| json!({ "scope": scope, "approach": "Try it", "files": ["src/main.rs"], "symbols": ["main"] });
+    let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
+    let forbidden = scopes.map(|scope| (asked(scope), Ends::Forbidden));
+    let mut checked = forbidden.to_vec();
+    for approach in ["Try it", secret.text.as_str()] {
+        let mut own = asked(&secret.beside);
+        own["approach"] = json!(approach);
+        checked.push((own, Ends::Blind));
+    }
+    let mut listed: Vec<(Value, Ends)> = scopes
+        .iter()
+        .map(|scope| (json!({ "scope": scope }), Ends::Forbidden))
+        .collect();
+    listed.push((json!({ "scope": secret.beside }), Ends::Blind));
+    [
+        (("post", "/v1/fixes/check"), checked),
+        (("get", "/v1/fixes/failed"), listed),
+    ]
 }
 
 /// What asks for one promotion, and what steers it.

@@ -169,6 +169,8 @@ async fn a_missing_or_mistyped_field_is_refused_by_every_write_route() {
         "description",
         "error",
         "approach",
+        "files",
+        "symbols",
         "verification",
         "metadata",
         "payload",

@@ -200,10 +200,12 @@ impl Life {
         .await;
         verify(&admin, &self.tasks[0], PROJECT).await;
         self.questions.push((PROJECT.to_owned(), text));
-        let failed = json!({ "scope": self.tasks[1], "outcome": "failed", "source": "tests_failed",
-            "run": "r1", "error": phrase(), "approach": phrase() });
-        let id = admin.post("/v1/verifications", &failed).await.ok()["verification"].clone();
-        promoted(&admin, &self.tasks[1], id.as_str().expect("it has an id")).await;
+        for run in ["r1", "r2"] {
+            let failed = json!({ "scope": self.tasks[1], "outcome": "failed", "source": "tests_failed",
+                "run": run, "error": phrase(), "approach": phrase(), "files": ["src/main.rs"] });
+            let id = admin.post("/v1/verifications", &failed).await.ok()["verification"].clone();
+            promoted(&admin, &self.tasks[1], id.as_str().expect("it has an id")).await;
+        }
     }
 
     /// Everything that a reader sees. What fades with time is left out.
@@ -218,6 +220,7 @@ impl Life {
                     .await
                     .ok(),
             );
+            seen.push(Value::Array(admin.all("/v1/fixes/failed", task).await));
         }
         for entry in &self.entries {
             seen.push(admin.get("/v1/entry", &[("id", entry)]).await.ok());

@@ -1,5 +1,6 @@
 //! The audit of a scope's commands: each was applied once, and its answer agrees with its events.
 
+use sillok_core::circular::ErrorJudged;
 use sillok_core::command::{AnswerBody, CommandRecord};
 use sillok_core::id::EntryId;
 use sillok_core::invariants::Invariant;
@@ -103,15 +104,18 @@ fn check_record(
 /// Checks that what an answer names is there.
 fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> Result<(), String> {
     let scope = ScopeKey::of(&fold.row().scope);
+    let is_recorded = |id| {
+        let key = keys::verification::key(&scope, id);
+        fold.rows.contains_key(&key)
+    };
     let has = |entry: &EntryId| fold.rows.contains_key(&keys::head::key(&scope, *entry));
     let holds = match result {
         AnswerBody::Done | AnswerBody::Task(_) | AnswerBody::Token { .. } => true,
         AnswerBody::Appended { first, count, .. } => run.is_some_and(|run| {
             run.first == *first && first.get() + u64::from(*count) == run.last.get() + 1
         }),
-        AnswerBody::Verification { id, .. } => fold
-            .rows
-            .contains_key(&keys::verification::key(&scope, *id)),
+        AnswerBody::Verification { id, .. } => is_recorded(*id),
+        AnswerBody::Failed { id, judged, .. } => is_recorded(*id) && is_judged(fold, run, *judged),
         AnswerBody::Entry { id, version, .. } => {
             has(id)
                 && fold
@@ -146,18 +150,18 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
         } => run.is_some_and(|run| {
             // The event of the command itself saved that version, and withdrew the decision or did not. Its row may be of a
             // later one, which erased it.
-            let mut own = fold.versions.range(run.first..=run.last);
+            let mut own = fold.told.versions.range(run.first..=run.last);
             own.any(|(_, saved)| *saved == (*root, *version, *active))
         }),
         AnswerBody::Erased {
             events, entries, ..
         } => (run.is_some() || *events == 0) && entries.iter().all(has),
         AnswerBody::EvidenceSaved { id, hash, masked } => run.is_some_and(|run| {
-            let saved = fold.evidence.get(&run.last);
+            let saved = fold.told.evidence.get(&run.last);
             saved.is_some_and(|one| (one.id, one.hash, one.masked) == (*id, *hash, *masked))
         }),
         AnswerBody::AnchorsAdded { ids } => run.is_some_and(|run| {
-            let added = fold.anchors.range(run.first..=run.last);
+            let added = fold.told.anchors.range(run.first..=run.last);
             added.map(|(_, anchor)| anchor).eq(ids)
         }),
     };
@@ -166,4 +170,9 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
     } else {
         Err("the answer names what the events did not lead to".to_owned())
     }
+}
+
+/// Whether a failure was judged as its answer says: the last event of the command tells what failed, where that is told.
+fn is_judged(fold: &Fold, run: Option<&CommandRun>, judged: Option<ErrorJudged>) -> bool {
+    run.is_some_and(|run| fold.told.judged.get(&run.last).copied() == judged)
 }

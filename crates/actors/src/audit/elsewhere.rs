@@ -4,8 +4,10 @@
 //! That the rows which events lead to are there was checked with each scope. Here it is the other
 //! way round: everything that is there is explained.
 
+use sillok_core::circular::FailedApproach;
 use sillok_core::decision::{Edge, NamedEdge, Node};
 use sillok_core::entry::Head;
+use sillok_core::event::Body;
 use sillok_core::id::{EntryId, TokenId, VerificationId};
 use sillok_core::invariants::Invariant;
 use sillok_core::principal::{Actor, PrincipalKind};
@@ -33,6 +35,7 @@ pub(super) async fn check<S: Store>(
     for family in [
         Family::Location,
         Family::Related,
+        Family::FailedApproach,
         Family::Job,
         Family::Attempt,
         Family::Mark,
@@ -58,6 +61,20 @@ pub(super) async fn check<S: Store>(
     }
     check_tokens(&mut txn, seen, report).await?;
     no_other_keys(&mut txn).await
+}
+
+/// Whether a vector is that of an entry: it is of no event, but it says what the entry says.
+async fn is_of_entry(txn: &mut impl Txn, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+    let (parsed, vector) = (keys::vector::parse(key)?, keys::vector::decode(key, value)?);
+    let head = keys::head::key(&parsed.scope, parsed.entry);
+    let head = rows::read(txn, &head, keys::head::decode).await?;
+    let is_of = head.is_some_and(|head| {
+        let is_former = vector.version < head.version;
+        let is_same = (vector.version, vector.content_hash) == (head.version, head.content_hash);
+        !head.is_erased() && (is_former || is_same)
+    });
+    // Both may have gone together since the row was read.
+    Ok(is_of || rows::read(txn, key, keys::vector::decode).await?.is_none())
 }
 
 /// Whether a row that decodes follows from events, for families that are not kept by scope. Rows
@@ -87,6 +104,18 @@ pub(crate) async fn is_explained(
             // The decision may have been changed since the row was read.
             Ok(is_said || rows::read(txn, key, keys::related::decode).await?.is_none())
         }
+        Family::FailedApproach => {
+            let (parsed, failed) = (
+                keys::failed_approach::parse(key)?,
+                keys::failed_approach::decode(key, value)?,
+            );
+            // What it says is compared with the events of its task, which lead to the row.
+            let fits = keys::failed_approach::Key::of(&failed) == parsed;
+            let is_said = fits && is_told(txn, &failed).await?;
+            // Its verification may have been erased since the row was read.
+            let read = keys::failed_approach::decode;
+            Ok(is_said || rows::read(txn, key, read).await?.is_none())
+        }
         Family::Job => {
             let (parsed, job) = (keys::job::parse(key)?, keys::job::decode(key, value)?);
             let fits =
@@ -108,20 +137,7 @@ pub(crate) async fn is_explained(
             let order = keys::quarantine::decode(key, value)?;
             Ok(slot == Slot::of(&order.scope))
         }
-        // Of no event, but it says what the entry says.
-        Family::Vector => {
-            let (parsed, vector) = (keys::vector::parse(key)?, keys::vector::decode(key, value)?);
-            let head = keys::head::key(&parsed.scope, parsed.entry);
-            let head = rows::read(txn, &head, keys::head::decode).await?;
-            let is_of = head.is_some_and(|head| {
-                let is_former = vector.version < head.version;
-                let is_same =
-                    (vector.version, vector.content_hash) == (head.version, head.content_hash);
-                !head.is_erased() && (is_former || is_same)
-            });
-            // Both may have gone together since the row was read.
-            Ok(is_of || rows::read(txn, key, keys::vector::decode).await?.is_none())
-        }
+        Family::Vector => is_of_entry(txn, key, value).await,
         Family::Mark => {
             let (parsed, report) = (keys::mark::parse(key)?, keys::mark::decode(key, value)?);
             let Some(known) = verification(txn, &parsed.scope, parsed.verification).await? else {
@@ -143,6 +159,14 @@ async fn is_declared(txn: &mut impl Txn, edge: &Edge) -> Result<bool, StoreError
     let key = keys::decision::key(&ScopeKey::of(scope), *root);
     let head = rows::read(txn, &key, keys::decision::decode).await?;
     Ok(head.is_some_and(|head| head.edges(scope).contains(edge)))
+}
+
+/// Whether the event that an approach that failed names says so.
+async fn is_told(txn: &mut impl Txn, failed: &FailedApproach) -> Result<bool, StoreError> {
+    let key = keys::event::key(&ScopeKey::of(&failed.task), failed.seq);
+    let event = rows::read(txn, &key, keys::event::decode).await?;
+    let body = event.and_then(|event| event.decode_body().ok().flatten());
+    Ok(matches!(body, Some(Body::FixFailed(told)) if told.verification == failed.verification))
 }
 
 async fn verification(

@@ -8,15 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use sillok_core::chain::Header;
 use sillok_core::command::ScopeRow;
-use sillok_core::decision::Act;
 use sillok_core::event::Body;
-use sillok_core::id::{AnchorId, CommandId, DecisionId, EntryId, EvidenceId, Seq, VerificationId};
+use sillok_core::id::{CommandId, EntryId, Seq, VerificationId};
 use sillok_core::invariants::{self, Invariant, Violation};
 use sillok_core::principal::Actor;
-use sillok_core::staging::Content;
 use sillok_core::state::{Change, Stamped, State};
 use sillok_core::time::Timestamp;
-use sillok_core::token::TokenHash;
 use sillok_store::keys::{self, Family, ScopeKey};
 use sillok_store::{Error as StoreError, Txn};
 
@@ -25,6 +22,7 @@ use super::erasures::Erasures;
 use super::lines::check_lines;
 use super::lookup::recorded;
 use super::stop::violated;
+use super::told::Told;
 use crate::rows::{self, Place};
 
 /// Enough of a BLAKE3 hash to tell two values or keys apart.
@@ -64,30 +62,6 @@ pub(crate) struct CommandRun {
     pub(crate) time: Timestamp,
 }
 
-/// A text that lies in chunks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LargeText {
-    /// How many chunks.
-    pub(crate) count: u32,
-    /// Bytes of the whole text.
-    pub(crate) bytes: u64,
-    /// BLAKE3 of the whole text.
-    pub(crate) hash: [u8; 32],
-    /// The event that names it.
-    pub(crate) seq: Seq,
-}
-
-/// What the event of evidence says that its answer says as well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SavedEvidence {
-    /// The evidence.
-    pub(crate) id: EvidenceId,
-    /// BLAKE3 of its whole text.
-    pub(crate) hash: [u8; 32],
-    /// How many secrets were masked in it.
-    pub(crate) masked: u32,
-}
-
 /// What the events of a scope lead to.
 pub(crate) struct Fold {
     place: Place,
@@ -100,22 +74,12 @@ pub(crate) struct Fold {
     pub(crate) removed: BTreeMap<Vec<u8>, Seq>,
     /// Every command that has events, in the order of its events.
     pub(crate) commands: Vec<CommandRun>,
-    /// Every text that lies in chunks, by the owner and number of its first chunk.
-    pub(crate) texts: BTreeMap<(CommandId, u32), LargeText>,
-    /// Tokens that were made here.
-    pub(crate) minted: Vec<TokenHash>,
-    /// Versions of decisions by the events that saved them, and whether the decision applied then.
-    pub(crate) versions: BTreeMap<Seq, (DecisionId, u64, bool)>,
-    /// Evidence that was saved, by its event.
-    pub(crate) evidence: BTreeMap<Seq, SavedEvidence>,
-    /// Anchors that were added, by their events.
-    pub(crate) anchors: BTreeMap<Seq, AnchorId>,
+    /// What the events say beside that.
+    pub(crate) told: Told,
     /// Promotions that have ended.
     ended: BTreeSet<VerificationId>,
     /// Promotions that were published here.
     published: BTreeSet<VerificationId>,
-    /// Those of them that were dropped, and by which event.
-    pub(crate) dropped: Vec<(VerificationId, Seq)>,
     erasures: Erasures,
 }
 
@@ -147,14 +111,9 @@ impl Fold {
             rows: BTreeMap::new(),
             removed: BTreeMap::new(),
             commands: Vec::new(),
-            texts: BTreeMap::new(),
-            minted: Vec::new(),
-            versions: BTreeMap::new(),
-            evidence: BTreeMap::new(),
-            anchors: BTreeMap::new(),
+            told: Told::default(),
             ended: BTreeSet::new(),
             published: BTreeSet::new(),
-            dropped: Vec::new(),
             erasures: Erasures::default(),
         }
     }
@@ -227,12 +186,12 @@ impl Fold {
             }
             _ => None,
         };
+        self.told.note(header.seq, &body, &self.state);
         let changes = self.state.apply(&body, &stamped);
         self.state.advance(tip);
         // Only commits that are being decided compare texts with one another.
         self.state.index_was_told();
         self.note_rows(header.seq, &changes);
-        self.note_body(header.seq, &body);
         self.note_command(txn, &header, body).await?;
         if let (Some(run), Some(repeat)) = (&mut self.run, repeat) {
             run.repeats.push(repeat);
@@ -269,47 +228,6 @@ impl Fold {
                     self.removed.insert(row.key, seq);
                 }
             }
-        }
-    }
-
-    fn note_body(&mut self, seq: Seq, body: &Body) {
-        if let Some(&Content::Chunked {
-            command,
-            first,
-            count,
-            bytes,
-            hash,
-        }) = body.content()
-        {
-            self.texts.insert(
-                (command, first),
-                LargeText {
-                    count,
-                    bytes,
-                    hash,
-                    seq,
-                },
-            );
-        }
-        match body {
-            Body::EvidenceSaved(saved) => {
-                self.evidence.insert(
-                    seq,
-                    SavedEvidence {
-                        id: saved.id,
-                        hash: saved.hash,
-                        masked: saved.masked,
-                    },
-                );
-            }
-            Body::AnchorAdded(added) => drop(self.anchors.insert(seq, added.id)),
-            Body::TokenMinted { hash, .. } => self.minted.push(*hash),
-            Body::DecisionSaved(saved) => {
-                let version = (saved.root, saved.number, saved.act != Act::Withdrawn);
-                self.versions.insert(seq, version);
-            }
-            Body::PromotionDropped { verification, .. } => self.dropped.push((*verification, seq)),
-            _ => {}
         }
     }
 
@@ -374,6 +292,7 @@ impl Fold {
         invariants::command_permitted(&place.scope, &actor, &bodies).map_err(at)?;
         invariants::texts_are_one(&repeats, &bodies).map_err(at)?;
         invariants::erasure_is_whole(&self.state, &bodies).map_err(at)?;
+        invariants::failure_is_told(&bodies).map_err(at)?;
         let named = bodies.iter().find_map(|body| match body {
             Body::Published {
                 source,

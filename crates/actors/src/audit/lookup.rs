@@ -25,9 +25,17 @@ pub(super) async fn recorded(
         Ok(_) | Err(StoreError::Corrupt { .. }) => {}
         Err(error) => return Err(error.into()),
     }
-    let found = find_event(txn, source, |body| match body {
+    let picked = |body: Body| match body {
         Body::VerificationRecorded(verification) if verification.id == id => Some(*verification),
         _ => None,
+    };
+    let found = find_event(txn, source, |body| match body {
+        // What is left of one that was erased says where it goes still.
+        Body::ContentErased(erased) => {
+            let mut rests = erased.events.into_iter().map(|event| event.rest);
+            rests.find_map(picked)
+        }
+        body => picked(body),
     });
     found.await
 }

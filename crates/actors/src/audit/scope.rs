@@ -127,7 +127,7 @@ async fn check(
     check_texts(txn, &place, &fold, report).await?;
     check_dropped(txn, &place, &fold).await?;
     report.scopes += 1;
-    Ok(Some((scope, fold.minted)))
+    Ok(Some((scope, fold.told.minted)))
 }
 
 /// The part of a family between two scopes' own parts.
@@ -258,7 +258,7 @@ pub(crate) async fn fold_events(
 /// Nothing was published of a promotion that was dropped. A mark that does not decode is named with the
 /// other marks.
 async fn check_dropped(txn: &mut impl Txn, place: &Place, fold: &Fold) -> Result<(), Stop> {
-    for (dropped, seq) in &fold.dropped {
+    for (dropped, seq) in &fold.told.dropped {
         let key = keys::mark::key(&place.key, *dropped);
         let mark = match rows::read(txn, &key, keys::mark::decode).await {
             Err(StoreError::Corrupt { .. }) => continue,

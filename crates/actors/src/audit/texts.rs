@@ -6,7 +6,8 @@ use sillok_core::id::Seq;
 use sillok_store::keys::{self, Family};
 use sillok_store::{Read, Txn};
 
-use super::fold::{Fold, LargeText, reason};
+use super::fold::{Fold, reason};
+use super::told::LargeText;
 use super::{AuditReport, Stop};
 use crate::row_stream::RowStream;
 use crate::rows::Place;
@@ -33,6 +34,7 @@ pub(super) async fn check_texts(
         };
         let parsed = keys::chunk::parse(&key).map_err(|error| lost(None, reason(error)))?;
         let earlier = fold
+            .told
             .texts
             .range(..=(parsed.command, parsed.number))
             .next_back();
@@ -65,7 +67,7 @@ pub(super) async fn check_texts(
             open = Some(current);
         }
     }
-    if whole < fold.texts.len() {
+    if whole < fold.told.texts.len() {
         return Err(missing_text(txn, place, fold).await?);
     }
     report.large_texts += whole as u64;
@@ -111,7 +113,7 @@ impl<'a> OpenText<'a> {
 
 /// The first text that lacks a chunk, when one does.
 async fn missing_text(txn: &mut impl Txn, place: &Place, fold: &Fold) -> Result<Stop, Stop> {
-    for ((command, first), text) in &fold.texts {
+    for ((command, first), text) in &fold.told.texts {
         for number in *first..*first + text.count {
             let key = keys::chunk::key(&place.key, *command, number);
             if txn.get(&key, Read::Snapshot).await?.is_none() {

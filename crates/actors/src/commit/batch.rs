@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use sillok_core::chain::{Origin, seal};
+use sillok_core::circular::Failures;
 use sillok_core::command::{Answer, Command, CommandRecord, Digest, Submission};
 use sillok_core::config::TrustConfig;
 use sillok_core::decay::confidence_at;
@@ -30,7 +31,7 @@ use sillok_store::{Error as StoreError, Read, Store, Txn};
 
 use super::decided::{Decided, heads_of};
 use super::unresolved::name_of;
-use super::{Failure, Outcome, Shared};
+use super::{Failure, Outcome, Shared, failures};
 use crate::errors::refusal;
 use crate::facts::{self, Unfetched};
 use crate::protocol::{Protocol, Safeguard};
@@ -106,6 +107,8 @@ pub(super) struct Deciding<'a, S: Store, P: Protocol, T: Txn> {
     pub(super) epoch: Epoch,
     pub(super) now: Timestamp,
     pub(super) gathered: Gathered,
+    /// Planted bug: what failed before the batch, by which its errors are judged.
+    pub(super) judged_from: Option<Failures>,
     pub(super) decided: Decided,
     /// Commands of this batch, by who gave them.
     pub(super) earlier: BTreeMap<(Actor, CommandId), (usize, Digest)>,
@@ -339,8 +342,10 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         let Decision {
             mut bodies,
             chunks,
-            result,
+            mut result,
         } = decide(&self.decided.state, submission, facts, rules, self.now)?;
+        failures::judge_by(self.judged_from.as_ref(), &mut result);
+        failures::leave_wordings(self.shared.protocol, facts, &mut bodies);
         if !self.shared.protocol.keeps(Safeguard::DecaysAtRead)
             && matches!(submission.command, Command::Retire { .. })
         {
@@ -377,7 +382,9 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
             time: tip.time,
             actor: origin.actor,
         };
-        let changes = state.apply(body, &at);
+        let uncleared = failures::uncleared(self.shared.protocol, state, body);
+        let mut changes = state.apply(body, &at);
+        changes.extend(uncleared.and_then(|failures| state.keep_failures(failures)));
         let changed = heads_of(&changes).map(|head| head.id);
         self.decided.runs.push(tip.seq, body.kind(), changed);
         self.decided.changes.extend(changes);

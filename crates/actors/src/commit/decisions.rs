@@ -1,5 +1,5 @@
-//! Decisions, anchors and declared kinds in a commit: what they were decided from that lies in other scopes, and how their rows are
-//! written.
+//! Decisions, anchors and declared kinds in a commit: what they were decided from that lies in other scopes, and how their rows
+//! are written.
 //!
 //! Owns the planted bugs of writing them. What they may be related to, `core` knows.
 
@@ -86,6 +86,7 @@ pub(super) fn is_written<P: Protocol>(protocol: P, change: &Change) -> bool {
         Change::DecisionListed { listed: false, .. } => {
             protocol.keeps(Safeguard::EndsFormerListing)
         }
+        Change::ApproachErased(_) => protocol.keeps(Safeguard::ErasesFailedApproaches),
         Change::RelationRenamed { .. } if !protocol.keeps(Safeguard::RenamesRelations) => false,
         Change::RelatedTo { .. } | Change::RelationRenamed { .. } => {
             protocol.keeps(Safeguard::SavesRelationsWithDecision)

@@ -15,7 +15,8 @@ use sillok_core::staging::Content;
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Read, Txn};
 
-use super::Failure;
+use super::{Failure, failures};
+use crate::protocol::Protocol;
 use crate::rows::{self, Place};
 
 /// What the erasures of a batch destroy.
@@ -95,7 +96,7 @@ impl Erasing {
     }
 
     /// Writes it.
-    pub(super) fn write(&self, txn: &mut impl Txn, place: &Place) {
+    pub(super) fn write<P: Protocol>(&self, protocol: P, txn: &mut impl Txn, place: &Place) {
         for (seq, event) in &self.events {
             rows::write_event(txn, place, *seq, event);
         }
@@ -103,7 +104,9 @@ impl Erasing {
             txn.clear(key.clone());
         }
         for (key, record) in &self.records {
-            rows::write_command(txn, key.clone(), record);
+            if failures::is_forgotten(protocol, record) {
+                rows::write_command(txn, key.clone(), record);
+            }
         }
     }
 }

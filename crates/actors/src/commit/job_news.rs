@@ -23,7 +23,7 @@ pub(super) fn follow_jobs<S: Store, P: Protocol>(
     for job in decided.jobs() {
         let starts = |outcome: &Outcome| match outcome {
             Outcome::Answered(answer) => {
-                matches!(&answer.result, AnswerBody::Verification { id, .. } if *id == job.verification)
+                matches!(&answer.result, AnswerBody::Verification { id, .. } | AnswerBody::Failed { id, .. } if *id == job.verification)
             }
             _ => false,
         };

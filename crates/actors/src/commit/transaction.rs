@@ -24,7 +24,7 @@ use super::decided::Decided;
 use super::decisions::Elsewhere;
 use super::erasing::Erasing;
 use super::job_news::follow_jobs;
-use super::{Failure, Outcome, Shared, decisions};
+use super::{Failure, Outcome, Shared, decisions, failures};
 use crate::documents;
 use crate::errors::refusal;
 use crate::known_tip::KnownTip;
@@ -79,6 +79,7 @@ pub(super) async fn attempt<S: Store, P: Protocol>(
         epoch,
         now: shared.ports.clock.now(),
         gathered,
+        judged_from: failures::before_batch(shared.protocol, &state),
         decided: Decided {
             state,
             outcomes: Vec::with_capacity(batch.len()),
@@ -250,6 +251,7 @@ async fn current_state<P: Protocol>(
         None => {
             let key = keys::task::key(scope_key);
             let task: Option<Task> = get(txn, &key, Read::Snapshot, keys::task::decode).await?;
+            let task = task.map(|task| failures::as_read(protocol, task));
             Ok(State::new(scope, row, task))
         }
     }
@@ -301,7 +303,7 @@ fn write<P: Protocol>(protocol: P, txn: &mut impl Txn, place: &Place, decided: &
         rows::write_command(txn, key.clone(), record);
     }
     if protocol.keeps(Safeguard::ErasesContent) {
-        decided.erasing.write(txn, place);
+        decided.erasing.write(protocol, txn, place);
         let erased = decided.heads().filter(|head| head.is_erased());
         if protocol.keeps(Safeguard::KeepsVectorsUnderHeads) {
             for head in erased {

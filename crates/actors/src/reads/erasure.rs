@@ -1,4 +1,5 @@
-//! What an erasure left elsewhere: entries and decisions that rest on what was erased, and offers of it.
+//! What an erasure left elsewhere: entries and decisions that rest on what was erased, offers of it, and verifications that tell
+//! the same errors.
 //!
 //! Owns finding them, by what promotions published, by the names that offers have and by relations. It must not know what is
 //! erased.
@@ -8,8 +9,8 @@ use std::collections::BTreeSet;
 use sillok_core::Error;
 use sillok_core::decision::{NamedEdge, Node};
 use sillok_core::entry::Head;
-use sillok_core::erasure::{Erase, EraseMemory};
-use sillok_core::id::{EntryId, RecordId, ReviewId, VerificationId};
+use sillok_core::erasure::{Erase, EraseMemory, EraseVerifications};
+use sillok_core::id::{CommandId, EntryId, RecordId, ReviewId, Seq, VerificationId};
 use sillok_core::permission::authorize_read;
 use sillok_core::principal::Principal;
 use sillok_core::review::Question;
@@ -24,15 +25,22 @@ use crate::long_reads::LongReads;
 use crate::row_stream::RowStream;
 use crate::rows;
 
+mod errors;
+
+use errors::same_error;
+
 /// What may still say what was erased.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remains {
-    /// Entries that promotions made of the records, and that cite one of them, or none at all.
+    /// Entries that promotions made of the records, and that cite one of them, or none at all; and those that the
+    /// promotions of the verifications made.
     pub resting: Vec<EntryId>,
     /// Offers of the entries to their organisation.
     pub offers: Vec<ReviewId>,
     /// Decisions that hold and rest on the evidence.
     pub decisions: Vec<Node>,
+    /// Verifications that failed with the errors of those that were named, and tell them still: as many as an order names.
+    pub same_error: Vec<VerificationId>,
 }
 
 impl<S: Store> Reader<S> {
@@ -52,7 +60,7 @@ impl<S: Store> Reader<S> {
             Ok::<_, StoreError>(Remains {
                 resting: resting(&mut txn, principal, scope, order).await?,
                 offers: offers(&mut txn, principal, scope, order).await?,
-                decisions: Vec::new(),
+                ..Remains::default()
             })
         };
         found.await.map_err(|error| refusal(&error))
@@ -81,6 +89,59 @@ impl<S: Store> Reader<S> {
         };
         found.await.map_err(|error| refusal(&error))
     }
+}
+
+impl<S: Store> Reader<S> {
+    /// What is left elsewhere of what verifications of a task said, as far as `principal` may look. The order was given by the
+    /// command, and ended with the event, that `ended` names.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn remains_of_verifications(
+        &self,
+        principal: &Principal,
+        task: &Scope,
+        order: &EraseVerifications,
+        ended: (Seq, CommandId),
+    ) -> Result<Remains, Error> {
+        let found = async {
+            let mut txn = LongReads::of(&self.store).begin().await?;
+            let mut resting = BTreeSet::new();
+            for id in &order.verifications {
+                resting.extend(of_verification(&mut txn, principal, task, *id).await?);
+            }
+            Ok::<_, StoreError>(Remains {
+                resting: resting.into_iter().collect(),
+                same_error: same_error(&mut txn, task, ended).await?,
+                ..Remains::default()
+            })
+        };
+        found.await.map_err(|error| refusal(&error))
+    }
+}
+
+/// The entries that the promotion of a verification made and that say something still.
+async fn of_verification(
+    txn: &mut impl Txn,
+    principal: &Principal,
+    task: &Scope,
+    id: VerificationId,
+) -> Result<Vec<EntryId>, StoreError> {
+    let here = ScopeKey::of(task);
+    let mut found = Vec::new();
+    let key = keys::verification::key(&here, id);
+    let Some(one) = rows::read(txn, &key, keys::verification::decode).await? else {
+        return Ok(found);
+    };
+    if authorize_read(principal, &one.target).is_err() {
+        return Ok(found);
+    }
+    for entry in published(txn, &here, id).await? {
+        let key = keys::head::key(&ScopeKey::of(&one.target), entry);
+        let head: Option<Head> = rows::read(txn, &key, keys::head::decode).await?;
+        found.extend(head.filter(|head| !head.is_erased()).map(|_| entry));
+    }
+    Ok(found)
 }
 
 async fn resting(

@@ -170,7 +170,7 @@ impl<S: Store> Reader<S> {
     }
 }
 
-async fn task_of(txn: &mut impl Txn, scope: &Scope) -> Result<Option<Task>, Error> {
+pub(super) async fn task_of(txn: &mut impl Txn, scope: &Scope) -> Result<Option<Task>, Error> {
     let found = rows::read(
         txn,
         &keys::task::key(&ScopeKey::of(scope)),

@@ -140,7 +140,7 @@ impl<S: Store, P: Protocol> Router<S, P> {
             .is_some_and(|silent_ms| silent_ms + every_ms <= since)
     }
 
-    /// Hands a command to the node that is believed to own its slot.
+    /// Hands a command to the node that is believed to own its slot, in a form that all nodes read.
     pub(super) async fn forward(
         &self,
         peers: &dyn Peers,
@@ -152,7 +152,13 @@ impl<S: Store, P: Protocol> Router<S, P> {
         let spans = &self.shared.spans;
         let mut span = spans.begin("forward", SpanKind::Client, trace);
         span.note(keys::TO, node);
-        let submission = Arc::clone(submission);
+        let submission = match submission.command.read_by(self.shared.spoken()) {
+            Some(command) => Arc::new(Submission {
+                command,
+                ..(**submission).clone()
+            }),
+            None => Arc::clone(submission),
+        };
         peers.forward(node, submission, span.or(trace)).await
     }
 }

@@ -1,5 +1,6 @@
 //! Tests of what becomes of a command that another node was given before this one.
 
+use sillok_core::command::Command;
 use sillok_core::id::Epoch;
 use sillok_core::membership::{OwnerRow, WireVersion};
 use sillok_core::ports::{BoxFuture, PeerError, Peers};
@@ -11,12 +12,14 @@ use super::tried::OFF_BUS_MS_MAX;
 use super::*;
 use crate::NodeConfig;
 use crate::claims;
+use crate::cluster::tests::until;
 use crate::indexer::{CATCH_UP_MS_MAX, Indexer};
 use crate::protocol::Without;
 use crate::tests::harness::{
     AS_MEANT, TASK, TestStore, open_task, ports, scope, store, submission,
 };
 use crate::tests::line::{Fate, Line};
+use crate::tests::world::failure;
 
 /// The other nodes: whoever is asked lets the slot go, as far as this node knows, if it knows anything.
 struct Leaving {
@@ -336,4 +339,61 @@ async fn a_node_that_alone_is_off_the_bus_takes_nothing_and_sends_whoever_asks_e
         assert!(after_ms < OFF_BUS_MS_MAX, "{after_ms}");
         assert!(refused.message.contains("ask another node"), "{refused}");
     }
+}
+
+/// Other nodes that note what they are given, and refuse it.
+#[derive(Default)]
+struct Noting(Mutex<Vec<Command>>);
+
+impl Peers for Noting {
+    fn is_connected(&self) -> bool {
+        true
+    }
+
+    fn forward<'a>(
+        &'a self,
+        _: &'a str,
+        submission: Arc<Submission>,
+        _: Option<TraceContext>,
+    ) -> BoxFuture<'a, Result<Forwarded, PeerError>> {
+        self.0.lock().push(submission.command.clone());
+        let refused = Error::new(ErrorCode::InvalidArgument, "it is noted");
+        Box::pin(core::future::ready(Ok(Forwarded::Refused(refused))))
+    }
+
+    fn announce<'a>(&'a self, _: &'a [Slot]) -> BoxFuture<'a, ()> {
+        Box::pin(core::future::ready(()))
+    }
+}
+
+#[tokio::test]
+async fn a_failure_is_handed_over_as_its_verification_until_all_nodes_read_more_of_it() {
+    let peers = Arc::new(Noting::default());
+    let mut ports = ports();
+    ports.peers = Some(Arc::clone(&peers) as Arc<dyn Peers>);
+    let config = NodeConfig {
+        name: "ada".to_owned(),
+        ..NodeConfig::default()
+    };
+    let shared = Arc::new(Shared::new(store(), ports, config, AS_MEANT));
+    cluster::register(&shared).await.unwrap();
+    let router = Router::new(Arc::clone(&shared));
+    router.expect_at(Slot::of(&scope(TASK)), "bob");
+    let command = failure("run");
+    let alone = command.read_by(WireVersion::FIRST);
+    let alone = alone.expect("older nodes read it otherwise");
+    let give = async || {
+        let given = submission(1, PrincipalKind::Orchestrator, TASK, command.clone());
+        let refused = router.submit(given, None).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidArgument, "{refused}");
+    };
+    // Nobody has seen yet that all nodes are new.
+    assert_eq!(shared.spoken(), WireVersion::FIRST);
+    give().await;
+    let beating = tokio::spawn(cluster::beat(Arc::clone(&shared)));
+    let is_spoken = || shared.spoken() == WireVersion::NEWEST;
+    until("the newest version", is_spoken).await;
+    beating.abort();
+    give().await;
+    assert_eq!(*peers.0.lock(), [alone, command]);
 }

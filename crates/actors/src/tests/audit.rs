@@ -21,6 +21,7 @@ use crate::rebuild::rebuild;
 use crate::rows::Place;
 
 mod decided;
+mod failed;
 mod kept;
 mod made;
 
@@ -360,10 +361,13 @@ fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
     ]
 }
 
-/// The same, with those of decisions, evidence and anchors.
+/// The same, with those of decisions, evidence, anchors and what failed.
 fn all_additions() -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
     let beside = decided::additions().into_iter().chain(kept::additions());
-    additions().into_iter().chain(beside)
+    additions()
+        .into_iter()
+        .chain(beside)
+        .chain(failed::additions())
 }
 
 #[test]
@@ -426,16 +430,10 @@ fn an_outbox_row_that_names_other_entries_is_found() {
 #[test]
 fn content_that_is_gone_without_a_receipt_is_named() {
     let key = events_of(TASK)[1].clone();
-    let pairs = changed(|pairs| {
-        let event = keys::event::decode(&key, &pairs[&key]).unwrap();
-        pairs.insert(
-            key.clone(),
-            keys::event::encode(&StoredEvent {
-                sealed: None,
-                ..event
-            }),
-        );
-    });
+    let mut event: StoredEvent = keys::event::decode(&key, &WORLD[&key]).unwrap();
+    event.sealed = None;
+    let gone = keys::event::encode(&event);
+    let pairs = changed(|pairs| drop(pairs.insert(key, gone)));
     let found = difference_of(&pairs);
     assert_eq!(
         (found.scope, found.seq),
@@ -458,10 +456,8 @@ fn an_unfinished_promotion_that_was_finished_is_found() {
         verification: id,
         created_at,
     };
-    let key = keys::job::key(task.slot, id);
-    let found = difference_of(&changed(|pairs| {
-        drop(pairs.insert(key, keys::job::encode(&job)))
-    }));
+    let (key, value) = (keys::job::key(task.slot, id), keys::job::encode(&job));
+    let found = difference_of(&changed(|pairs| drop(pairs.insert(key, value))));
     assert_eq!(
         (found.scope, found.family),
         (Some(task.scope), Family::Job.as_str().to_owned())
@@ -469,7 +465,8 @@ fn an_unfinished_promotion_that_was_finished_is_found() {
 }
 
 /// The families that a rebuild writes.
-const VIEW: [Family; 20] = [
+const VIEW: [Family; 21] = [
+    Family::FailedApproach,
     Family::DeclaredRelation,
     Family::Evidence,
     Family::Anchor,

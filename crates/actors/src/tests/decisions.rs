@@ -26,5 +26,6 @@ mod searched;
 mod stage;
 
 pub(super) use declared::{declare, kind};
+pub(super) use erased::{NOTHING, holding};
 pub(super) use kept::{keep, original, point, points_to};
-pub(super) use stage::{claims, relates, save, says};
+pub(super) use stage::{claims, relates, save, says, sound};

@@ -20,7 +20,7 @@ use sillok_core::slot::Slot;
 use sillok_core::stamp::Stamp;
 use sillok_core::time::Timestamp;
 use sillok_core::token::{Token, hash_secret};
-use sillok_core::verification::{NewVerification, Outcome, VerificationSource};
+use sillok_core::verification::{NewFailure, NewVerification, Outcome, VerificationSource};
 use sillok_store::keys::relay::RelayRow;
 use sillok_store::keys::{self, Family};
 use sillok_store::{KeyRange, Store, Txn};
@@ -72,6 +72,18 @@ pub(crate) fn verification(outcome: Outcome, run: &str) -> Command {
         error: failed.then(|| "the parser loops for ever".into()),
         approach: failed.then(|| "read line by line".into()),
         target: None,
+    }))
+}
+
+/// The same of a fix that failed, with what it touched.
+pub(crate) fn failure(run: &str) -> Command {
+    let Command::RecordVerification(said) = verification(Outcome::Failed, run) else {
+        unreachable!("it is a verification")
+    };
+    Command::RecordFailure(Box::new(NewFailure {
+        said: *said,
+        files: vec!["src/parser.rs".into()],
+        symbols: vec!["Parser::next".into()],
     }))
 }
 
@@ -155,9 +167,8 @@ impl World {
     }
 
     async fn verify(&mut self, task: &str, command: Command) -> VerificationId {
-        let AnswerBody::Verification { id, .. } =
-            self.give(PrincipalKind::Orchestrator, task, command).await
-        else {
+        let answer = self.give(PrincipalKind::Orchestrator, task, command).await;
+        let (AnswerBody::Verification { id, .. } | AnswerBody::Failed { id, .. }) = answer else {
             panic!("a verification is answered as one");
         };
         let state = self
@@ -200,8 +211,7 @@ impl World {
             .await;
         self.verify(OTHER_TASK, verification(Outcome::Passed, "run 2"))
             .await;
-        self.verify(FAILED_TASK, verification(Outcome::Failed, "run 3"))
-            .await;
+        self.verify(FAILED_TASK, failure("run 3")).await;
         // A denial is an event of its own, between two commands.
         let denied = submission(
             9_000,

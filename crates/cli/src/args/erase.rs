@@ -2,7 +2,7 @@
 
 use clap::Args;
 use sillok_core::decision::RelationName;
-use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId};
+use sillok_core::id::{AnchorId, DecisionId, EntryId, EvidenceId, ReviewId, VerificationId};
 use sillok_core::scope::Scope;
 
 /// `erase`
@@ -34,6 +34,14 @@ pub struct Erase {
     /// Kinds of relations that the scope itself declared: what they mean. Names and reaches stay
     #[arg(long, group = "what", value_delimiter = ',', value_name = "KIND", value_parser = RelationName::stored)]
     pub kind: Vec<RelationName>,
+    /// Verifications of the task: their errors and approaches, by an order of their own
+    #[arg(
+        long,
+        group = "what",
+        value_delimiter = ',',
+        value_name = "VERIFICATION"
+    )]
+    pub verification: Vec<VerificationId>,
     /// Why. It stays
     #[arg(long)]
     pub reason: String,

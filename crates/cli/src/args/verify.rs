@@ -5,7 +5,7 @@ use sillok_core::id::VerificationId;
 use sillok_core::scope::Scope;
 use sillok_core::verification::VerificationSource;
 
-use super::Cite;
+use super::{Cite, Touched};
 
 /// `verify`: runs a command, records a verdict from elsewhere, or lists what was recorded.
 #[derive(Debug, Args)]
@@ -26,6 +26,9 @@ pub struct Verify {
     /// The approach that was tried; kept when the command fails
     #[arg(long, value_name = "TEXT")]
     pub approach: Option<String>,
+    /// What it touches.
+    #[command(flatten)]
+    pub touched: Touched,
     /// Where the knowledge goes; otherwise the task's project
     #[arg(long, value_name = "SCOPE")]
     pub target: Option<Scope>,
@@ -81,6 +84,9 @@ pub struct VerifyRecord {
     /// The approach that was tried, on failure
     #[arg(long, value_name = "TEXT")]
     pub approach: Option<String>,
+    /// What it touches.
+    #[command(flatten)]
+    pub touched: Touched,
     /// Where the knowledge goes; otherwise the task's project
     #[arg(long, value_name = "SCOPE")]
     pub target: Option<Scope>,

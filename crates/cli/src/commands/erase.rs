@@ -22,6 +22,7 @@ pub async fn erase(session: &Session, erase: Erase) -> Result<(), Failure> {
         evidence: ids(&erase.evidence),
         anchors: ids(&erase.anchor),
         kinds: ids(&erase.kind),
+        verifications: ids(&erase.verification),
         reason: erase.reason,
     };
     let done = session.client.erase(&body).await?;
@@ -50,6 +51,10 @@ fn describe(style: Style, done: &ContentErased) -> String {
         let node = diagram::plain(node);
         format!("{node}: rests on evidence that was erased, and may say it")
     }));
+    let same = done.same_error.iter();
+    lines.extend(
+        same.map(|id| format!("verification {id}: failed with the same error, and tells it")),
+    );
     let offers = done.offers.iter();
     lines.extend(
         offers.map(|id| format!("review {id}: offers it to the organisation, and holds it")),
@@ -68,7 +73,7 @@ fn describe(style: Style, done: &ContentErased) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sillok_core::id::{CommandId, EntryId, Seq};
+    use sillok_core::id::{CommandId, EntryId, Seq, VerificationId};
     use sillok_core::scope::Scope;
     use sillok_core::time::Timestamp;
 
@@ -83,6 +88,7 @@ mod tests {
             known: 0,
             resting: Vec::new(),
             resting_decisions: Vec::new(),
+            same_error: Vec::new(),
             offers: Vec::new(),
             backups_before: time,
             seq: Seq::new(7),
@@ -112,6 +118,16 @@ mod tests {
         };
         let said = describe(Style::default(), &resting);
         assert!(said.contains(&format!("{node}: rests on")), "{said}");
+        let other = VerificationId::from_bytes([3; 16]);
+        let same = ContentErased {
+            same_error: vec![other],
+            ..receipt(Vec::new())
+        };
+        let said = describe(Style::default(), &same);
+        assert!(
+            said.contains(&format!("verification {other}: failed with the same")),
+            "{said}"
+        );
         let records = describe(Style::default(), &receipt(Vec::new()));
         assert!(
             !records.contains("index"),

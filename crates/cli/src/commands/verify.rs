@@ -1,9 +1,11 @@
 //! `verify`
 
+use sillok_core::circular::ErrorReason;
 use sillok_core::scope::Scope;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{
-    Promotion, PromotionSpent, PromotionState, RecordVerification, RetryPromotion, VerificationView,
+    ErrorJudged, Promotion, PromotionSpent, PromotionState, RecordVerification, RetryPromotion,
+    VerificationView,
 };
 
 use super::citation;
@@ -42,6 +44,7 @@ pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
         run: verify.run.unwrap_or_else(new_run_id),
         commit,
         approach: verify.approach,
+        touched: verify.touched,
         target: verify.target.as_ref(),
     };
     let recorded = verification::record(&session.client, &ran, verdict).await?;
@@ -148,8 +151,26 @@ fn describe(style: Style, recorded: &Recorded) -> String {
     ];
     let output = style.name(&recorded.snapshot.to_string());
     lines.push(format!("its output is {output}"));
+    lines.extend(recorded.judged.as_ref().and_then(describe_judged));
     lines.extend(describe_promotion(style, &recorded.promotion));
     lines.join("\n")
+}
+
+/// What follows from an error that came up before, or in a task that is stuck, for a person; none of a new one.
+fn describe_judged(judged: &ErrorJudged) -> Option<String> {
+    if judged.reason == ErrorReason::New {
+        return None;
+    }
+    let (verdict, reason) = (judged.verdict.as_str(), judged.reason.as_str());
+    let times = match judged.count {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    let order = judged.order.as_deref().unwrap_or_default();
+    let told = format!(
+        "{verdict}: the error came up {times} since a verification passed ({reason}). {order}"
+    );
+    Some(told.trim_end().to_owned())
 }
 
 /// What a promotion published, line by line, for a person.
@@ -224,6 +245,8 @@ async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), F
         }),
         error: record.error,
         approach: record.approach,
+        files: record.touched.files,
+        symbols: record.touched.symbols,
         target: record.target.map(|scope| scope.to_string()),
     };
     let recorded = session.client.record_verification(&body).await?;
@@ -243,6 +266,7 @@ async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), F
             style.name(&recorded.verification.to_string())
         );
         let mut lines = vec![head];
+        lines.extend(recorded.judged.as_ref().and_then(describe_judged));
         lines.extend(describe_promotion(style, &promotion));
         lines.join("\n")
     })?;

@@ -13,6 +13,7 @@ use super::report::{AgentReport, AttemptReport};
 use super::sample_repository::commit;
 use super::scenario::{Attempt, Bug};
 use super::stage::{Agent, Stage};
+use crate::args::Touched;
 use crate::execution::{self, Echo, Execution};
 use crate::failure::Failure;
 use crate::git;
@@ -134,6 +135,7 @@ impl Work {
             run: new_run_id(),
             commit: head,
             approach: Some(attempt.approach.to_owned()),
+            touched: Touched::default(),
             target: None,
         };
         let recorded = verification::record(&stage.orchestrator, &ran, verdict).await?;

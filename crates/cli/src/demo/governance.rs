@@ -117,6 +117,8 @@ fn own_word(task: &Scope) -> RecordVerification {
         commit: None,
         error: None,
         approach: None,
+        files: Vec::new(),
+        symbols: Vec::new(),
         target: None,
     }
 }

@@ -188,6 +188,8 @@ async fn vouch(stage: &Stage, task: &Scope) -> Result<AttemptReport, Failure> {
             commit: None,
             error: None,
             approach: None,
+            files: Vec::new(),
+            symbols: Vec::new(),
             target: None,
         })
         .await?;

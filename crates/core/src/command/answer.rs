@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Digest;
 use crate::chain::Tip;
+use crate::circular::{ErrorHash, ErrorJudged};
 use crate::entry::Status;
 use crate::id::{
     AnchorId, Attempt, DecisionId, EntryId, EvidenceId, ReviewId, Seq, TokenId, VerificationId,
@@ -156,6 +157,19 @@ pub enum AnswerBody {
         /// Their ids, in the order in which they were given.
         ids: Vec<AnchorId>,
     },
+    /// A failed verification was recorded.
+    Failed {
+        /// Its id, and that of its promotion.
+        id: VerificationId,
+        /// It speaks for the records after this position...
+        from: Seq,
+        /// ...up to and including this one.
+        through: Seq,
+        /// Where the knowledge goes.
+        target: Scope,
+        /// What follows from the error; none where none is told.
+        judged: Option<ErrorJudged>,
+    },
 }
 
 /// What the store remembers of a command.
@@ -205,6 +219,22 @@ impl AnswerBody {
                 hash: [0; 32],
                 masked: 0,
             },
+            Self::Failed {
+                id,
+                from,
+                through,
+                target,
+                judged,
+            } => Self::Failed {
+                id: *id,
+                from: *from,
+                through: *through,
+                target: target.clone(),
+                judged: judged.map(|judged| ErrorJudged {
+                    error: ErrorHash::ERASED,
+                    ..judged
+                }),
+            },
             other => other.clone(),
         }
     }
@@ -224,6 +254,7 @@ pub struct ScopeRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::circular::{ErrorReason, Verdict};
 
     fn applied(digest: Digest, result: AnswerBody) -> CommandRecord {
         let answer = Answer {
@@ -242,6 +273,22 @@ mod tests {
         assert_eq!(
             applied(digest, saved([5; 32], 2)).rest(),
             applied(Digest::ERASED, saved([0; 32], 0))
+        );
+        let judged = |error| AnswerBody::Failed {
+            id: VerificationId::from_bytes([4; 16]),
+            from: Seq::new(1),
+            through: Seq::new(6),
+            target: Scope::parse("org/a").unwrap(),
+            judged: Some(ErrorJudged {
+                verdict: Verdict::Warn,
+                reason: ErrorReason::CameBack,
+                error,
+                count: 2,
+            }),
+        };
+        assert_eq!(
+            applied(digest, judged(ErrorHash::from_bytes([5; 32]))).rest(),
+            applied(Digest::ERASED, judged(ErrorHash::ERASED))
         );
         let added = AnswerBody::AnchorsAdded {
             ids: vec![AnchorId::from_bytes([2; 16])],

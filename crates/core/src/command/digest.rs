@@ -11,7 +11,8 @@ impl Command {
     ///
     /// A promotion is named by its verification alone: a cognifier that is asked again may propose
     /// other words for the same promotion. Vectors do not count: they are made at the edge from the
-    /// text, and an embedder need not give the same one twice.
+    /// text, and an embedder need not give the same one twice. A failure is named by its verification, as
+    /// older nodes record it: whoever gives it again once all nodes are new is told the first answer.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let named = match self {
@@ -26,6 +27,7 @@ impl Command {
             Self::PutEntry { .. } | Self::AmendEntry(_) | Self::Supersede(_) => {
                 postcard::to_allocvec(&self.without_vectors())
             }
+            Self::RecordFailure(failure) => postcard::to_allocvec(&failure.as_verification()),
             _ => postcard::to_allocvec(self),
         };
         let bytes = named.expect("plain data structures always encode");

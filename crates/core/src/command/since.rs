@@ -1,11 +1,13 @@
 //! Which commands older nodes read.
 //!
-//! Owns the version of each command, and of the citations and relations that it brings.
+//! Owns the version of each command, and of the citations and relations that it brings; and in which form a command is given to
+//! nodes that do not read it, where it has such a form.
 
 use super::Command;
 use crate::citation::Citation;
 use crate::decision::{Relation, RelationKind};
 use crate::membership::WireVersion;
+use crate::verification::NewFailure;
 
 impl Command {
     /// The version that all nodes have to read before the command may be given: an older one reads neither
@@ -24,6 +26,10 @@ impl Command {
         };
         match self {
             Self::RecordVerification(said) if has_excerpt(&said.citations) => {
+                WireVersion::WITH_EXCERPTS
+            }
+            // Until all nodes judge failures, it is the verification alone.
+            Self::RecordFailure(failure) if has_excerpt(&failure.said.citations) => {
                 WireVersion::WITH_EXCERPTS
             }
             Self::AmendEntry(amend) if has_excerpt(&amend.citations) => WireVersion::WITH_EXCERPTS,
@@ -55,8 +61,27 @@ impl Command {
             Self::SaveDecision(_)
             | Self::DeactivateDecision { .. }
             | Self::RestoreDecision { .. } => WireVersion::WITH_DECISIONS,
+            Self::EraseVerifications(_) => WireVersion::WITH_FAILURES,
             _ => WireVersion::FIRST,
         }
+    }
+
+    /// The form of the command that nodes of this version read, where that is another one.
+    #[must_use]
+    pub fn read_by(&self, version: WireVersion) -> Option<Self> {
+        match self {
+            Self::RecordFailure(failure) if version < WireVersion::WITH_FAILURES => {
+                Some(failure.as_verification())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl NewFailure {
+    /// The command that records the verification alone.
+    pub(super) fn as_verification(&self) -> Command {
+        Command::RecordVerification(Box::new(self.said.clone()))
     }
 }
 
@@ -64,10 +89,13 @@ impl Command {
 mod tests {
     use super::*;
     use crate::anchor::NewAnchor;
+    use crate::citation::Excerpt;
     use crate::command::SaveDecision;
     use crate::decision::{DeclaredKind, Domain, NewDecision, Node, Rank, Reach};
+    use crate::entry::Binding;
     use crate::evidence::{MEDIA_TYPE_USUAL, NewEvidence};
     use crate::id::AnchorId;
+    use crate::verification::{NewVerification, Outcome, VerificationSource};
 
     fn saves(relations: &[(RelationKind, &str)]) -> Command {
         let relations = relations.iter().map(|(kind, to)| Relation {
@@ -135,5 +163,60 @@ mod tests {
         for command in [saves(&[]), saves(&[file]), saves(&[depends])] {
             assert_eq!(command.since(), WireVersion::WITH_DECISIONS);
         }
+    }
+
+    fn failure(citations: Vec<Citation>) -> NewFailure {
+        NewFailure {
+            said: NewVerification {
+                outcome: Outcome::Failed,
+                source: VerificationSource::TestsFailed,
+                run: "r".into(),
+                citations,
+                binding: Binding::NoRepository,
+                error: Some("e".into()),
+                approach: Some("a".into()),
+                target: None,
+            },
+            files: vec!["src/a.rs".into()],
+            symbols: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_failure_waits_for_no_more_than_its_verification_and_older_nodes_read_that_alone() {
+        let excerpt = Citation::Excerpt(Excerpt {
+            record: "org/a/project/p/worktree/w/task/t#3".parse().unwrap(),
+            from: 0,
+            to: 1,
+        });
+        for citations in [vec![], vec![excerpt]] {
+            let failure = failure(citations);
+            let alone = Command::RecordVerification(Box::new(failure.said.clone()));
+            let command = Command::RecordFailure(Box::new(failure));
+            assert_eq!(command.since(), alone.since());
+            for number in 1..=WireVersion::NEWEST.get() {
+                let version = WireVersion::try_from(number).unwrap();
+                let form = (version < WireVersion::WITH_FAILURES).then_some(&alone);
+                assert_eq!(command.read_by(version).as_ref(), form, "{version}");
+                assert_eq!(alone.read_by(version), None);
+            }
+            // Whichever of the two was recorded, the other one is a retry of it.
+            assert_eq!(command.digest(), alone.digest());
+        }
+    }
+
+    #[test]
+    fn a_failure_that_says_something_else_is_another_command() {
+        let one = failure(Vec::new());
+        let mut other = one.clone();
+        other.said.error = Some("another".into());
+        let digest = |failure: NewFailure| Command::RecordFailure(Box::new(failure)).digest();
+        assert_ne!(digest(one), digest(other));
+    }
+
+    #[test]
+    fn what_verifications_say_is_erased_once_all_nodes_know_what_is_left() {
+        let erase = Command::EraseVerifications(Box::default());
+        assert_eq!(erase.since(), WireVersion::WITH_FAILURES);
     }
 }

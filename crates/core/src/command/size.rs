@@ -62,6 +62,11 @@ impl Command {
                         + erase.reason.len()
                 }
                 Self::DeclareRelation { meaning, .. } => meaning.len(),
+                Self::RecordVerification(said) => said.written_bytes(),
+                Self::RecordFailure(failure) => failure.written_bytes(),
+                Self::EraseVerifications(erase) => {
+                    size_of_val(erase.verifications.as_slice()) + erase.reason.len()
+                }
                 _ => 0,
             }
     }

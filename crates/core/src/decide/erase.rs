@@ -1,5 +1,5 @@
 //! Deciding what is erased, and what is left in its place: content of records, entries and offers here; of decisions, evidence,
-//! anchors and kinds of relations in a part of its own.
+//! anchors and kinds of relations in a part of its own, and of verifications in another one.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ use crate::secret::mask;
 use crate::state::Stamped;
 
 pub(super) mod memory;
+pub(super) mod verification;
 
 /// Entries that a refusal names.
 const NAMED_MAX: usize = 8;

@@ -1,19 +1,25 @@
 //! Deciding what is done to a task: opening, verifying, marking, closing, archiving.
 
+use std::borrow::Cow;
+
 use super::{Context, Decision, check_level, check_short, check_stated, promotion};
+use crate::circular::{Approach, ErrorHash, Failures, Wording, reason_of};
 use crate::command::{AnswerBody, VerificationRef};
 use crate::error::{Error, ErrorCode};
-use crate::event::Body;
+use crate::event::{Body, FixFailed};
 use crate::id::VerificationId;
-use crate::limits::ERROR_TEXT_BYTES_MAX;
+use crate::limits::{APPROACH_NAME_BYTES_MAX, ERROR_TEXT_BYTES_MAX, FAILURE_REASON_BYTES_MAX};
+use crate::membership::WireVersion;
 use crate::permission::{authorize_read, entry_rule};
 use crate::principal::{Principal, PrincipalKind};
 use crate::promotion::PublishReport;
 use crate::provenance::check_citations;
 use crate::scope::{Level, Scope};
-use crate::secret::mask;
+use crate::secret::{mask, mask_hidden, mask_shown, whole_before};
 use crate::task::{Closing, Task, TaskAction, TaskStatus};
-use crate::verification::{NewVerification, Verification, VerificationSource};
+use crate::verification::{
+    NewFailure, NewVerification, Verification, VerificationSource, check_approach,
+};
 
 pub(super) fn open(
     context: &Context<'_>,
@@ -94,47 +100,119 @@ pub(super) fn record_verification(
     context: &Context<'_>,
     said: &NewVerification,
 ) -> Result<Decision, Error> {
+    let verification = verification(context, said)?;
+    let result = AnswerBody::Verification {
+        id: verification.id,
+        from: verification.from,
+        through: verification.through,
+        target: verification.target.clone(),
+    };
+    Ok(Decision::of(
+        vec![Body::VerificationRecorded(Box::new(verification))],
+        result,
+    ))
+}
+
+/// Records a verification that failed, and judges the error by what failed in the task before. As long as a node reads nothing
+/// of that, the verification alone is recorded.
+pub(super) fn record_failure(
+    context: &Context<'_>,
+    failure: &NewFailure,
+) -> Result<Decision, Error> {
+    failure.check_form()?;
+    if context.facts.spoken < WireVersion::WITH_FAILURES {
+        return record_verification(context, &failure.said);
+    }
+    let verification = verification(context, &failure.said)?;
+    let task = task(context, TaskAction::Verify)?;
+    let failed = fix_failed(&verification, failure, &task.failures)?;
+    let result = AnswerBody::Failed {
+        id: verification.id,
+        from: verification.from,
+        through: verification.through,
+        target: verification.target.clone(),
+        judged: failed.error.map(|seen| task.judge(seen)),
+    };
+    let tells = failed.error.is_some() || failed.approach.is_some();
+    let recorded = Body::VerificationRecorded(Box::new(verification));
+    let failed = tells.then(|| Body::FixFailed(Box::new(failed)));
+    let bodies = [recorded].into_iter().chain(failed).collect();
+    Ok(Decision::of(bodies, result))
+}
+
+/// What failed of the fix that a verification is about, where these failures are remembered. An error that is blank says nothing.
+fn fix_failed(
+    verification: &Verification,
+    failure: &NewFailure,
+    failures: &Failures,
+) -> Result<FixFailed, Error> {
+    let said = &verification.said;
+    let error = said.error.as_deref();
+    let error = error.filter(|error| !error.trim().is_empty());
+    let names = |names: &[String]| -> Vec<String> {
+        let names = names.iter();
+        names
+            .map(|name| as_far_as(APPROACH_NAME_BYTES_MAX, mask_shown(name)))
+            .collect()
+    };
+    let approach = said.approach.clone().map(|text| Approach {
+        text,
+        files: names(&failure.files),
+        symbols: names(&failure.symbols),
+    });
+    // In place of short secrets more may stand than there is room for.
+    approach.as_ref().map_or(Ok(()), check_approach)?;
+    let reason = error.map(reason_of).unwrap_or_default();
+    Ok(FixFailed {
+        verification: verification.id,
+        error: error.map(|error| failures.seen(ErrorHash::of(error), verification.id)),
+        wording: approach.as_ref().map(Wording::kept).unwrap_or_default(),
+        approach,
+        // Without what is wrapped around a line, a secret may stand there that was none before.
+        reason: as_far_as(FAILURE_REASON_BYTES_MAX, mask(&reason).text),
+    })
+}
+
+/// A masked text as far as there is room for it: in place of a short secret more may stand.
+fn as_far_as(bytes_max: usize, masked: Cow<'_, str>) -> String {
+    let mut text = masked.into_owned();
+    if text.len() > bytes_max {
+        text.truncate(whole_before(&text, bytes_max));
+    }
+    text
+}
+
+/// A verification as it is to be stored.
+fn verification(context: &Context<'_>, said: &NewVerification) -> Result<Verification, Error> {
     let task = task(context, TaskAction::Verify)?;
     said.check_form()?;
     let principal = &context.submission.principal;
     check_approval(principal, said.source)?;
     check_citations(principal, &said.citations, context.facts)?;
     let target = target(context, said.target.as_ref())?;
-    let through = context.state.row().tip.seq;
     let id = VerificationId::derived(
         context.scope(),
         &principal.actor.to_string(),
         context.submission.id,
     );
-    let verification = Verification {
+    let text = |text: &Option<String>, masked: fn(&str) -> Cow<'_, str>| {
+        let text = text.as_deref();
+        text.map(|text| as_far_as(ERROR_TEXT_BYTES_MAX, masked(text)))
+    };
+    Ok(Verification {
         id,
         said: NewVerification {
-            error: said
-                .error
-                .as_deref()
-                .map(|text| mask(text).text.into_owned()),
-            approach: said
-                .approach
-                .as_deref()
-                .map(|text| mask(text).text.into_owned()),
+            error: text(&said.error, mask_hidden),
+            // What was tried is told in words, and colours nothing.
+            approach: text(&said.approach, mask_shown),
             ..said.clone()
         },
         recorder: principal.actor.clone(),
         time: context.now,
         from: task.verified_through,
-        through,
-        target: target.clone(),
-    };
-    let result = AnswerBody::Verification {
-        id,
-        from: verification.from,
-        through,
+        through: context.state.row().tip.seq,
         target,
-    };
-    Ok(Decision::of(
-        vec![Body::VerificationRecorded(Box::new(verification))],
-        result,
-    ))
+    })
 }
 
 /// A human's approval is given by a human: it becomes a citation of that person.

@@ -6,6 +6,7 @@ mod decisions;
 mod entries;
 mod erasing;
 mod evidence;
+mod failures;
 mod governance;
 mod promotions;
 mod publishing;

@@ -1,15 +1,18 @@
 //! What is left of content, by example.
 
 use super::*;
+use crate::circular::{Approach, ErrorHash, ErrorSeen, Wording};
 use crate::config::TrustConfig;
 use crate::decision::{Act, Domain, NewDecision, Node, Rank, Reach, Relation, RelationKind};
 use crate::entry::{Binding, Claim, Episode, Kind, Status, Table};
-use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved};
-use crate::id::{AnchorId, CommandId, DecisionId, EvidenceId};
+use crate::event::{AnchorAdded, Body, DecisionSaved, EvidenceSaved, FixFailed};
+use crate::id::{AnchorId, CommandId, DecisionId, EvidenceId, VerificationId};
+use crate::principal::Actor;
 use crate::scope::Scope;
 use crate::staging::{LogLevel, RecordKind};
 use crate::time::Timestamp;
 use crate::trust::Trust;
+use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 const SECRET: &str = "a word that nobody may read again";
 /// What stands where only a plain name may.
@@ -226,6 +229,100 @@ fn an_order_names_something_and_not_too_much() {
     assert_eq!(code(much), Some(ErrorCode::TooLarge));
 }
 
+/// What a verification that failed is told by, with all that can be said in it.
+fn verified() -> [Body; 2] {
+    let id = VerificationId::from_bytes([8; 16]);
+    let said = NewVerification {
+        outcome: Outcome::Failed,
+        source: VerificationSource::TestsFailed,
+        run: "run 7".into(),
+        citations: Vec::new(),
+        binding: Binding::NoRepository,
+        error: Some(SECRET.into()),
+        approach: Some(SECRET.into()),
+        target: None,
+    };
+    let recorded = Verification {
+        id,
+        said,
+        recorder: Actor::system(),
+        time: Timestamp::EPOCH,
+        from: Seq::new(1),
+        through: Seq::new(3),
+        target: Scope::parse("org/a/project/b").unwrap(),
+    };
+    let failed = FixFailed {
+        verification: id,
+        error: Some(ErrorSeen {
+            error: ErrorHash::of(SECRET),
+            first: VerificationId::from_bytes([7; 16]),
+        }),
+        approach: Some(Approach {
+            text: SECRET.into(),
+            files: vec![format!("src/{WORD}.rs")],
+            symbols: vec![WORD.into()],
+        }),
+        reason: SECRET.into(),
+        wording: Wording::of(&Approach {
+            text: SECRET.into(),
+            ..Approach::default()
+        }),
+    };
+    [
+        Body::VerificationRecorded(Box::new(recorded)),
+        Body::FixFailed(Box::new(failed)),
+    ]
+}
+
+#[test]
+fn of_a_verification_what_it_rests_on_and_how_it_ended_are_left_and_of_a_fix_that_it_failed() {
+    let id = |body: &Body| rest_of(body, |hash, _, _| hash).unwrap();
+    let [recorded, failed] = verified();
+    let (Body::VerificationRecorded(said), Body::VerificationRecorded(rest)) =
+        (&recorded, id(&recorded))
+    else {
+        panic!("it stays of its kind")
+    };
+    let bare = Some(String::new());
+    assert_eq!((&rest.said.error, &rest.said.approach), (&bare, &bare));
+    let mut again = rest;
+    again.said.error = said.said.error.clone();
+    again.said.approach = said.said.approach.clone();
+    assert_eq!(&again, said, "all else is as it was");
+    let Body::FixFailed(rest) = id(&failed) else {
+        panic!("it stays of its kind")
+    };
+    assert_eq!(rest.approach, Some(Approach::default()));
+    let left = ErrorSeen {
+        error: ErrorHash::ERASED,
+        first: VerificationId::from_bytes([7; 16]),
+    };
+    assert_eq!((rest.error, rest.reason.as_str()), (Some(left), ""));
+    // What was not said is not said to have been.
+    let Body::FixFailed(mut silent) = failed else {
+        panic!("it is of a fix")
+    };
+    (silent.error, silent.approach) = (None, None);
+    let Body::FixFailed(rest) = id(&Body::FixFailed(silent)) else {
+        panic!("it stays of its kind")
+    };
+    assert_eq!((rest.error, rest.approach), (None, None));
+}
+
+#[test]
+fn an_order_names_verifications_and_not_too_many() {
+    let code = |count: usize| {
+        let order = EraseVerifications {
+            verifications: vec![VerificationId::from_bytes([1; 16]); count],
+            reason: "r".into(),
+        };
+        order.check().err().map(|refused| refused.code)
+    };
+    assert_eq!(code(0), Some(ErrorCode::InvalidArgument));
+    assert_eq!((code(1), code(ERASED_MAX)), (None, None));
+    assert_eq!(code(ERASED_MAX + 1), Some(ErrorCode::TooLarge));
+}
+
 fn questions() -> [Body; 2] {
     let contradiction = Question::Contradiction {
         new: entry(1),
@@ -258,7 +355,8 @@ fn questions() -> [Body; 2] {
 #[test]
 fn nothing_of_a_text_is_left_in_any_body_and_its_kind_stays() {
     let hash = hex::encode(ContentHash::of(SECRET).as_bytes());
-    for body in bodies().into_iter().chain(memory()) {
+    let error = ErrorHash::of(SECRET).to_string();
+    for body in bodies().into_iter().chain(memory()).chain(verified()) {
         assert!(format!("{body:?}").contains(SECRET), "{body:?}");
         let rest = rest_of(&body, |_, entry, version| {
             ContentHash::erased(entry, version)
@@ -266,7 +364,7 @@ fn nothing_of_a_text_is_left_in_any_body_and_its_kind_stays() {
         .unwrap();
         let left = format!("{rest:?}");
         assert!(!left.contains(SECRET) && !left.contains(&hash), "{left}");
-        assert!(!left.contains(WORD), "{left}");
+        assert!(!left.contains(WORD) && !left.contains(&error), "{left}");
         assert_eq!(rest.kind(), body.kind());
         assert_eq!(
             rest_of(&rest, |named, _, _| named),

@@ -1,8 +1,7 @@
 //! What is to be known before content is erased.
 
 use super::{Ask, Need};
-use crate::erasure::{Erase, EraseMemory};
-use crate::event::Body;
+use crate::erasure::{Erase, EraseMemory, EraseVerifications, events_of};
 use crate::id::{EvidenceId, Seq};
 use crate::limits::ERASED_EVENTS_MAX;
 
@@ -71,6 +70,23 @@ impl Ask<'_> {
                 self.needs.push(Need::DecisionSeqs(root, numbers));
             }
         }
+        self.events(positions);
+    }
+
+    /// Of a verification, the events that hold what it says are found by what it speaks for.
+    pub(super) fn erase_verifications(&mut self, order: &EraseVerifications) {
+        if order.check().is_err() {
+            return;
+        }
+        let Some(stored) = &self.facts.promotions else {
+            self.needs.push(Need::Promotions);
+            return;
+        };
+        let all = self.state.promotions(stored);
+        let named = all
+            .iter()
+            .filter(|one| order.verifications.contains(&one.verification));
+        let positions = named.flat_map(|one| events_of(one.through)).collect();
         self.events(positions);
     }
 

@@ -10,6 +10,7 @@ use crate::id::{EntryId, Seq};
 use crate::state::State;
 
 mod memory;
+mod verification;
 
 /// What is left of an event whose content is missing: what the order says that erased it.
 pub(super) fn rest(header: &Header, ordered: Option<&Erased>) -> Result<Body, Violation> {
@@ -45,7 +46,10 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
                 let what = format!("question {id} was never raised");
                 chained(state.review(*id).is_some(), what)?;
             }
-            rest => memory::rest_applies(state, rest, seq)?,
+            rest => {
+                memory::rest_applies(state, rest, seq)?;
+                verification::rest_applies(state, rest, seq)?;
+            }
         }
         last = seq;
     }
@@ -55,9 +59,9 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
     Ok(())
 }
 
-/// Invariant 1, what one command erases: entries and decisions whole, each with all of its versions, and anchors with why they
-/// were dropped. `bodies` are those of the command,
-/// and applied to `state` by now.
+/// Invariant 1, what one command erases: entries and decisions whole, each with all of its versions, anchors with why they
+/// were dropped, and what failed of a fix with its verification. `bodies` are those of the command, and applied to `state`
+/// by now.
 ///
 /// # Errors
 /// What does not hold.
@@ -88,6 +92,7 @@ pub fn erasure_is_whole(state: &State, bodies: &[Body]) -> Result<(), Violation>
         })?;
     }
     memory::is_whole(state, bodies)?;
+    verification::is_whole(bodies)?;
     let left = versions.into_keys().next();
     ensure(left.is_none(), Invariant::Chained, || {
         let id = left.map(|id| id.to_string()).unwrap_or_default();

@@ -71,7 +71,7 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         Body::StuckCleared => Access::Control(Control::ClearStuck),
         Body::TaskClosed { .. } => Access::Control(Control::CloseTask),
         Body::TaskArchived => Access::Control(Control::Maintain),
-        Body::VerificationRecorded(_) | Body::PromotionDropped { .. } => {
+        Body::VerificationRecorded(_) | Body::FixFailed(_) | Body::PromotionDropped { .. } => {
             Access::Control(Control::RecordVerification)
         }
         Body::Promoted { .. } | Body::Published { .. } => Access::CarryOut,

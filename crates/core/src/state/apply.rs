@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use super::{Change, Fresh, Stamped, State};
+use crate::circular::{FailedApproach, Failures};
 use crate::entry::{Head, Lifecycle, Status, Version};
-use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, Text};
+use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, FixFailed, Text};
 use crate::facts::HashKey;
 use crate::id::{EntryId, Seq};
 use crate::limits::LINKS_MAX;
@@ -34,12 +35,14 @@ impl State {
                 opened_by: at.actor.clone(),
                 opened_at: at.time,
                 updated_at: at.time,
+                failures: Failures::default(),
             }),
             Body::StuckMarked { .. }
             | Body::StuckCleared
             | Body::TaskClosed { .. }
             | Body::TaskArchived
             | Body::VerificationRecorded(_)
+            | Body::FixFailed(_)
             | Body::Promoted { .. }
             | Body::PromotionDropped { .. } => self.apply_to_task(body, at),
             Body::Published {
@@ -112,6 +115,7 @@ impl State {
             Body::VerificationRecorded(verification) => {
                 self.verification_recorded(verification, at)
             }
+            Body::FixFailed(failed) => self.fix_failed(failed, at),
             Body::Promoted {
                 verification,
                 status,
@@ -144,7 +148,7 @@ impl State {
         }
     }
 
-    fn set_task(&mut self, task: Task) -> Vec<Change> {
+    pub(super) fn set_task(&mut self, task: Task) -> Vec<Change> {
         let task = Arc::new(task);
         self.task = Some(Arc::clone(&task));
         vec![Change::Task(task)]
@@ -184,6 +188,7 @@ impl State {
                 task.status = TaskStatus::Verifying;
                 task.stuck_reason = None;
                 task.verified_through = verification.through;
+                task.failures.clear(at.seq);
             } else if task.status != TaskStatus::Stuck {
                 // A failure opens the task again, but only a person or orchestrator clears a halt.
                 task.status = TaskStatus::Open;
@@ -196,6 +201,38 @@ impl State {
             verification: verification.id,
             created_at: at.time,
         }));
+        changes
+    }
+
+    /// Has the task remember these failures, whatever cleared them; none where no task was opened.
+    pub fn keep_failures(&mut self, failures: Failures) -> Option<Change> {
+        let task = Task {
+            failures,
+            ..self.task()?.clone()
+        };
+        self.set_task(task).pop()
+    }
+
+    fn fix_failed(&mut self, failed: &FixFailed, at: &Stamped) -> Vec<Change> {
+        let mut changes = self.change_task(at, |task| {
+            if let Some(seen) = failed.error {
+                task.failures.came_up(seen, at.seq);
+            }
+            if failed.approach.is_some() {
+                task.failures.approach_failed();
+            }
+        });
+        if let Some(approach) = &failed.approach {
+            changes.push(Change::ApproachFailed(Box::new(FailedApproach {
+                task: self.scope().clone(),
+                seq: at.seq,
+                verification: failed.verification,
+                approach: approach.clone(),
+                reason: failed.reason.clone(),
+                at: at.time,
+                wording: failed.wording.clone(),
+            })));
+        }
         changes
     }
 
@@ -394,3 +431,6 @@ pub(super) fn version(entry: EntryId, number: u64, text: &Text, at: &Stamped) ->
         created_at: at.time,
     }
 }
+
+#[cfg(test)]
+mod tests;

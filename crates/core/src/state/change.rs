@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::Anchor;
+use crate::circular::FailedApproach;
 use crate::decision::{
     DecisionHead, DecisionName, DecisionVersion, DeclaredRelation, Domain, Edge, Rank,
 };
@@ -55,6 +56,10 @@ pub enum Change {
     ByHash(HashKey, Option<EntryId>),
     /// A verification.
     Verification(Box<Verification>),
+    /// An approach that failed, never changed afterwards.
+    ApproachFailed(Box<FailedApproach>),
+    /// An approach that failed, of which the event with this position told before it was erased.
+    ApproachErased(Seq),
     /// A promotion to carry out.
     JobAdded(Job),
     /// A promotion that is finished.

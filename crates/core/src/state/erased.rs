@@ -1,14 +1,15 @@
 //! What an erasure does to the view of a scope.
 //!
 //! Owns the part of `apply` that takes texts out of versions and questions, entries out of recall for good, and what they say
-//! out of decisions, evidence, anchors and kinds of relations.
+//! out of decisions, evidence, anchors, kinds of relations and verifications.
 
 use super::apply::version;
 use super::{Change, Stamped, State};
 use crate::entry::Status;
 use crate::erasure::ContentErased;
-use crate::event::Body;
+use crate::event::{Body, FixFailed};
 use crate::fingerprint::ContentHash;
+use crate::id::Seq;
 
 impl State {
     pub(super) fn content_erased(&mut self, erased: &ContentErased, at: &Stamped) -> Vec<Change> {
@@ -35,6 +36,10 @@ impl State {
                 Body::EvidenceSaved(saved) => changes.push(self.evidence_erased(saved, &event.at)),
                 Body::AnchorAdded(added) => changes.push(self.anchor_erased(added.id)),
                 Body::RelationDeclared { name, .. } => changes.push(self.meaning_erased(*name)),
+                Body::VerificationRecorded(rest) => {
+                    changes.push(Change::Verification(rest.clone()));
+                }
+                Body::FixFailed(rest) => changes.extend(self.fix_erased(rest, event.at.seq)),
                 _ => {}
             }
         }
@@ -48,6 +53,21 @@ impl State {
             }));
             self.forget_fresh(*entry);
         }
+        changes
+    }
+
+    /// What failed of a fix, as the event at a position told, of which this is left. Its error counts on.
+    fn fix_erased(&mut self, rest: &FixFailed, seq: Seq) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let known = self
+            .task()
+            .expect("an event names fixes of a task that the state knows");
+        let mut task = known.clone();
+        task.failures.fingerprint_erased(seq);
+        if task != *known {
+            changes.extend(self.set_task(task));
+        }
+        changes.extend(rest.approach.as_ref().map(|_| Change::ApproachErased(seq)));
         changes
     }
 }

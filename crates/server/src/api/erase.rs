@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sillok_core::command::Command;
 use sillok_core::decision::{Node, RelationName};
-use sillok_core::erasure::{Erase, EraseMemory};
-use sillok_core::id::{CommandId, EntryId, ReviewId, Seq};
+use sillok_core::erasure::{Erase, EraseMemory, EraseVerifications};
+use sillok_core::id::{CommandId, EntryId, ReviewId, Seq, VerificationId};
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
@@ -14,7 +14,7 @@ use super::schema;
 
 /// Destroys content of a scope for good: its staged records, its entries with all their versions, or offers that were
 /// made to an organisation; or, by an order of their own, its decisions, evidence and anchors, and what its kinds of relations
-/// mean. All of what is named, or nothing.
+/// mean; or, by another one, what verifications of a task say of errors and approaches. All of what is named, or nothing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EraseContent {
@@ -49,6 +49,11 @@ pub struct EraseContent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::RelationName>)]
     pub kinds: Vec<String>,
+    /// Verifications of the task whose promotions are finished or dropped: their errors and approaches, with what these
+    /// touched. Those that failed with the same error and are not named go on telling it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::VerificationId>)]
+    pub verifications: Vec<String>,
     /// Why. It stays.
     pub reason: String,
 }
@@ -66,12 +71,17 @@ pub struct ContentErased {
     pub entries: Vec<EntryId>,
     /// How many of what was named had been erased before.
     pub known: u32,
-    /// Entries that rest on the records that were named, and may say what those said.
+    /// Entries that rest on the records that were named, or that the promotions of the verifications made, and may say what those
+    /// said.
     #[schema(value_type = Vec<schema::EntryId>)]
     pub resting: Vec<EntryId>,
     /// Decisions that hold and rest on the evidence that was named, and may say what it said.
     #[schema(value_type = Vec<schema::Node>)]
     pub resting_decisions: Vec<Node>,
+    /// Verifications of the task that failed with the errors of those that were named, and tell them still: the first ones, as
+    /// many as an order names.
+    #[schema(value_type = Vec<schema::VerificationId>)]
+    pub same_error: Vec<VerificationId>,
     /// Offers of the entries that were named, which the organisation still has.
     #[schema(value_type = Vec<schema::ReviewId>)]
     pub offers: Vec<ReviewId>,
@@ -114,15 +124,28 @@ impl EraseContent {
             evidence: parsed(&self.evidence)?,
             anchors: parsed(&self.anchors)?,
             kinds: names(&self.kinds)?,
+            reason: self.reason.clone(),
+        };
+        let of_verifications = EraseVerifications {
+            verifications: parsed(&self.verifications)?,
             reason: self.reason,
         };
         let named = order.records.len() + order.entries.len() + order.offers.len();
-        match of_memory.count() {
-            0 => Ok((scope, Command::Erase(Box::new(order)))),
-            _ if named == 0 => Ok((scope, Command::EraseMemory(Box::new(of_memory)))),
+        let counts = [
+            named,
+            of_memory.count(),
+            of_verifications.verifications.len(),
+        ];
+        match counts {
+            [_, 0, 0] => Ok((scope, Command::Erase(Box::new(order)))),
+            [0, _, 0] => Ok((scope, Command::EraseMemory(Box::new(of_memory)))),
+            [0, 0, _] => {
+                let command = Command::EraseVerifications(Box::new(of_verifications));
+                Ok((scope, command))
+            }
             _ => {
-                let why = "one order erases records, entries and offers, and another one decisions, evidence, anchors \
-                           and kinds of relations: give both";
+                let why = "one order erases records, entries and offers, another one decisions, evidence, anchors and kinds of \
+                           relations, and a third one what verifications say: give each";
                 Err(Error::new(ErrorCode::InvalidArgument, why))
             }
         }
@@ -173,6 +196,13 @@ mod tests {
         }
         let command = ordered(r#","records":[7]"#).unwrap();
         assert!(matches!(command, Command::Erase(_)));
+        let named = format!(r#","verifications":["{ID}"]"#);
+        let command = ordered(&named).unwrap();
+        assert!(matches!(command, Command::EraseVerifications(_)));
+        for other in [r#","records":[7]"#, r#","kinds":["causes"]"#] {
+            let refused = ordered(&format!("{named}{other}")).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::InvalidArgument, "{other}");
+        }
         assert!(ordered(r#","anchors":["x"]"#).is_err());
         assert!(ordered(r#","kinds":["TWO WORDS"]"#).is_err());
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sillok_core::entry::Metadata;
 use sillok_core::event::{
     AnchorAdded, Body, DecisionSaved, EntryAmended, EntryCreated, EntryMerged, EventKind,
-    EvidenceSaved, Text,
+    EvidenceSaved, FixFailed, Text,
 };
 use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::promotion;
@@ -160,7 +160,19 @@ pub fn body_json(body: &Body) -> Value {
             reach,
             meaning,
         } => json!({ "name": name, "reach": reach, "meaning": meaning }),
+        Body::FixFailed(failed) => failed_json(failed),
     }
+}
+
+/// What an event shows of a fix that failed.
+fn failed_json(failed: &FixFailed) -> Value {
+    json!({
+        "verification": failed.verification,
+        "error": failed.error.map(|seen| seen.error.to_string()),
+        "first_verification": failed.error.map(|seen| seen.first),
+        "approach": failed.approach,
+        "reason": failed.reason,
+    })
 }
 
 /// What an event shows that ends a promotion.

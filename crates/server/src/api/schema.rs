@@ -97,6 +97,15 @@ named! {
     Closing = one_of("How a task ends.", ["done", "failed"]);
     /// How a verification ended.
     Outcome = one_of("How a verification ended.", ["passed", "failed"]);
+    /// What an agent may do.
+    Verdict = one_of("What an agent may do.", core::circular::Verdict::ALL.iter().map(|verdict| verdict.as_str()));
+    /// How far an approach is another one.
+    Likeness = one_of(
+        "How far what failed is what is proposed: one is that, in whatever words; near is that but for a word or two.",
+        core::circular::Likeness::ALL.iter().map(|likeness| likeness.as_str()),
+    );
+    /// Why an error is judged as it is.
+    ErrorReason = one_of("Why an error is judged as it is.", core::circular::ErrorReason::ALL.iter().map(|reason| reason.as_str()));
     /// Where a verification comes from.
     VerificationSource = one_of(
         "Where a verification comes from.",

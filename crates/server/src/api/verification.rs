@@ -8,10 +8,12 @@ use sillok_core::id::{CommandId, EntryId, Seq, VerificationId};
 use sillok_core::promotion;
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
-use sillok_core::verification::{NewVerification, Outcome, Verification, VerificationSource};
+use sillok_core::verification::{
+    NewFailure, NewVerification, Outcome, Verification, VerificationSource,
+};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Actor, Binding, Citation, Disposition, PromotionSpent, citation, schema};
+use super::{Actor, Binding, Citation, Disposition, ErrorJudged, PromotionSpent, citation, schema};
 
 /// Records a verification of a task, which starts its promotion.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -40,6 +42,12 @@ pub struct RecordVerification {
     /// The approach that was tried, on failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approach: Option<String>,
+    /// The files that the approach touched, by their paths from the root of the work tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The symbols that it touched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<String>,
     /// Where the knowledge goes; the task's project when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Scope>)]
@@ -82,10 +90,18 @@ impl RecordVerification {
             approach: self.approach,
             target: self.target.as_deref().map(Scope::parse).transpose()?,
         };
-        Ok((
-            Scope::parse(&self.scope)?,
-            Command::RecordVerification(Box::new(said)),
-        ))
+        let scope = Scope::parse(&self.scope)?;
+        let touches = !(self.files.is_empty() && self.symbols.is_empty());
+        if said.outcome == Outcome::Passed && !touches {
+            return Ok((scope, Command::RecordVerification(Box::new(said))));
+        }
+        // What passed touches nothing that is told: the rules refuse it.
+        let failure = NewFailure {
+            said,
+            files: self.files,
+            symbols: self.symbols,
+        };
+        Ok((scope, Command::RecordFailure(Box::new(failure))))
     }
 }
 
@@ -104,6 +120,9 @@ pub struct VerificationRecorded {
     /// Where the knowledge goes.
     #[schema(value_type = schema::Scope)]
     pub target: Scope,
+    /// What follows from the error of one that failed; absent where none is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<ErrorJudged>,
     /// The scope's last position.
     #[schema(value_type = schema::Seq)]
     pub seq: Seq,

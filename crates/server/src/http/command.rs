@@ -5,6 +5,7 @@
 
 use axum::Json;
 use sillok_actors::reads::Remains;
+use sillok_core::circular::Language;
 use sillok_core::command::{Answer, AnswerBody, Command, Submission};
 use sillok_core::entry::Embedding;
 use sillok_core::error::{Error, ErrorCode};
@@ -21,7 +22,7 @@ use super::auth::Session;
 use super::errors::Refusal;
 use super::extract::Writer;
 use crate::api::{
-    AnchorDropped, AnchorsAdded, Appended, ContentErased, DecisionSaved, EntryWritten,
+    AnchorDropped, AnchorsAdded, Appended, ContentErased, DecisionSaved, EntryWritten, ErrorJudged,
     EvidenceSaved, Meaning, PromotionUndone, ReuseReported, Reviewed, Superseded, TaskChanged,
     VerificationRecorded, backups_before,
 };
@@ -156,15 +157,22 @@ impl Receipt {
         }))
     }
 
-    pub(super) fn verification(self) -> Reply<VerificationRecorded> {
-        let AnswerBody::Verification {
-            id,
-            from,
-            through,
-            target,
-        } = self.result
-        else {
-            return self.unfit();
+    pub(super) fn verification(self, language: Language) -> Reply<VerificationRecorded> {
+        let (id, from, through, target, judged) = match self.result {
+            AnswerBody::Verification {
+                id,
+                from,
+                through,
+                target,
+            } => (id, from, through, target, None),
+            AnswerBody::Failed {
+                id,
+                from,
+                through,
+                target,
+                judged,
+            } => (id, from, through, target, judged),
+            _ => return self.unfit(),
         };
         let Self {
             seq,
@@ -177,6 +185,7 @@ impl Receipt {
             from,
             through,
             target,
+            judged: judged.map(|judged| ErrorJudged::of(judged, language)),
             seq,
             time,
             command_id,
@@ -337,6 +346,7 @@ impl Receipt {
             known,
             resting: remains.resting,
             resting_decisions: remains.decisions,
+            same_error: remains.same_error,
             offers: remains.offers,
             backups_before: backups_before(time, now),
             seq,

@@ -1,4 +1,5 @@
-//! The queries of graphs and the searches behind anchors that are under way: each holds much of what others need as well.
+//! The queries of graphs, the searches behind anchors and the checks of fixes that are under way: each holds much of what others
+//! need as well.
 //!
 //! Owns how many there may be of each sort, in all and of one organisation, and that a turn is given back.
 
@@ -25,7 +26,7 @@ struct UnderWay {
     by_org: BTreeMap<String, usize>,
 }
 
-/// The turn of one query or search, until this is dropped.
+/// The turn of one of them, until this is dropped.
 pub(super) struct Turn {
     under_way: Arc<Mutex<UnderWay>>,
     org: String,
@@ -84,6 +85,16 @@ impl App {
         self.inner
             .searches
             .turn(scope, most, "searches behind anchors")
+    }
+
+    /// A turn for one more check of a fix of a task.
+    ///
+    /// # Errors
+    /// `busy` when its organisation, or all together, have as many under way as there may be.
+    pub(super) fn check_turn(&self, task: &Scope) -> Result<Turn, Error> {
+        let config = &self.inner.config;
+        let most = (config.fix_checks_max, config.fix_checks_per_org_max);
+        self.inner.checks.turn(task, most, "checks of fixes")
     }
 }
 

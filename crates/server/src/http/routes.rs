@@ -12,6 +12,7 @@ mod entries;
 mod erase;
 mod events;
 mod evidence;
+mod fixes;
 mod graph;
 mod impact;
 mod jobs;
@@ -74,6 +75,8 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(verifications::promotion))
         .routes(routes!(verifications::retry))
         .routes(routes!(verifications::undo))
+        .routes(routes!(fixes::check))
+        .routes(routes!(fixes::failed))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::drop_promotion))
         .routes(routes!(entries::put))

@@ -6,6 +6,7 @@ mod backups;
 mod bodies;
 mod decisions;
 mod evidence;
+mod fixing;
 mod graph;
 mod probes;
 mod requests;

@@ -16,6 +16,7 @@ use sillok_core::validity::AsOf;
 
 use crate::workload::branches::Seen;
 use crate::workload::deciding::{Asked, Told};
+use crate::workload::fixing;
 
 /// What is asked of a node.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ pub(crate) enum Request {
     Recall(Scope, AsOf),
     /// Something about decisions.
     Decisions(Asked),
+    /// Something about fixes that failed.
+    Fixes(fixing::Asked),
     /// A run of maintenance, or only what it would do.
     Maintain {
         /// Whether it only says what it would do.
@@ -69,6 +72,7 @@ pub(crate) enum Reply {
     /// What was recalled, and how many entries had ended there.
     Recalled(Result<(Vec<Seen>, u64), Error>),
     Decisions(Result<Told, Error>),
+    Fixes(Result<fixing::Told, Error>),
     /// How many entries a run of maintenance took out, or would take out.
     Maintained(Result<u64, Error>),
     Drained,

@@ -27,7 +27,7 @@ use crate::workload::staging::record;
 use crate::workload::{Check, Draw, End, Workload};
 
 /// The note of an agent whose words were erased.
-const ERASED: &str = "word erased";
+pub(super) const ERASED: &str = "word erased";
 /// What every word begins with that is written to be erased.
 const MARK: &[u8] = b"to be erased: ";
 /// Digits of the number behind it.
@@ -122,13 +122,13 @@ fn of_memory(order: EraseMemory) -> Command {
 }
 
 /// Whether anything was erased that had not been before.
-fn has_erased(answer: Option<Answer>) -> bool {
+pub(super) fn has_erased(answer: Option<Answer>) -> bool {
     let result = answer.map(|answer| answer.result);
     matches!(result, Some(AnswerBody::Erased { events, .. }) if events > 0)
 }
 
 /// A number that nobody else writes, and the word that bears it.
-fn new_word(agent: &Agent) -> (usize, String) {
+pub(super) fn new_word(agent: &Agent) -> (usize, String) {
     let number = agent.number() * 10_000 + agent.sent_count();
     let word = format!("{}{number:0DIGITS$}. ", String::from_utf8_lossy(MARK));
     (number, word)

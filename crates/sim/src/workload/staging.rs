@@ -63,7 +63,7 @@ impl Workload for Staging {
     }
 
     fn share(&self) -> u32 {
-        620
+        590
     }
 
     fn first(&self) -> Option<Action> {

@@ -81,10 +81,23 @@ impl ScopePath {
         Self(path)
     }
 
+    /// The path with these bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        Self(bytes)
+    }
+
     /// The bytes that stand in keys.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0
+    }
+
+    /// What the paths of `scope`, whose path this is, and of all inside it begin with.
+    #[must_use]
+    pub fn inside(&self, scope: &Scope) -> &[u8] {
+        let levels = scope.with_ancestors().len();
+        &self.0[..levels * Self::PART_LEN]
     }
 }
 
@@ -220,9 +233,7 @@ pub fn range_from(node: &Node, scope: &Scope) -> KeyRange {
 /// The relations to a node that decisions of `scope` say, and of all that lies inside it.
 #[must_use]
 pub fn range_inside(node: &Node, scope: &Scope) -> KeyRange {
-    let levels = scope.with_ancestors().len();
-    let path = ScopePath::of(scope);
-    range_of(node, &path.as_bytes()[..levels * ScopePath::PART_LEN])
+    range_of(node, ScopePath::of(scope).inside(scope))
 }
 
 fn range_of(node: &Node, path: &[u8]) -> KeyRange {

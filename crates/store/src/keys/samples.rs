@@ -3,6 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sillok_core::chain::{self, EventHash, Origin, Sealed, StoredEvent, Tip};
+use sillok_core::circular::Failures;
 use sillok_core::citation::{Citation, TestOutcome};
 use sillok_core::command::{Answer, AnswerBody, CommandRecord, Digest, ScopeRow};
 use sillok_core::entry::{
@@ -43,6 +44,7 @@ use super::vector;
 pub(super) mod decisions;
 pub(super) mod declared;
 pub(super) mod evidence;
+pub(super) mod failed;
 pub(super) mod stored;
 
 /// Everything that a sample is made of.
@@ -542,6 +544,7 @@ impl Parts {
             opened_by: self.actor(),
             opened_at: self.time(),
             updated_at: self.time(),
+            failures: Failures::default(),
         }
     }
 

@@ -4,15 +4,23 @@
 //! |---|---|---|
 //! | `k`, [`ScopeKey`] (16) | [`Task`] | rewritten with every change of the task |
 //!
-//! Must not know the status machine: the rules do.
+//! Format 1 ends before what failed in the task, and is written while nothing did: builds that know no failures read it. Must
+//! not know the status machine: the rules do.
 
+use sillok_core::circular::Failures;
 use sillok_core::task::Task;
 
 use super::{Family, ScopeKey, codec};
 use crate::Error;
 
 const FAMILY: Family = Family::Task;
-const FORMAT: u8 = 1;
+/// Without what failed in the task.
+const WITHOUT_FAILURES: u8 = 1;
+/// The whole task.
+const WHOLE: u8 = 2;
+
+/// The stored form of no failures.
+const NONE_FAILED: [u8; 4] = [0; 4];
 
 /// A key, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +49,11 @@ pub fn parse(key: &[u8]) -> Result<Key, Error> {
 /// The stored form of `value`.
 #[must_use]
 pub fn encode(value: &Task) -> Vec<u8> {
-    codec::encode(FORMAT, value)
+    if value.failures != Failures::default() {
+        return codec::encode(WHOLE, value);
+    }
+    // No failures are four zeros.
+    codec::encode_without_end(WITHOUT_FAILURES, value, &NONE_FAILED)
 }
 
 /// The value stored under `key`.
@@ -49,5 +61,11 @@ pub fn encode(value: &Task) -> Vec<u8> {
 /// # Errors
 /// `Corrupt`.
 pub fn decode(key: &[u8], value: &[u8]) -> Result<Task, Error> {
-    codec::decode(FAMILY, FORMAT, key, value)
+    match codec::open_any(FAMILY, WITHOUT_FAILURES..=WHOLE, key, value)? {
+        (WITHOUT_FAILURES, fields) => {
+            let whole = [fields, NONE_FAILED.as_slice()].concat();
+            codec::decode_fields(FAMILY, key, &whole)
+        }
+        (_, fields) => codec::decode_fields(FAMILY, key, fields),
+    }
 }

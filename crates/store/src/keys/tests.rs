@@ -18,6 +18,7 @@ use crate::key_range::successor;
 
 mod decisions;
 mod declared;
+mod failed;
 mod kept;
 mod stored;
 
@@ -339,6 +340,10 @@ family_tests! {
             scope: p.scope_key(), name: p.relation_name()
         },
         value: p.declared_relation();
+    failed_approach, FailedApproach, p,
+        key: keys::failed_approach::key(&p.failed_place()),
+        parsed: p.failed_place(),
+        value: p.failed_approach();
 }
 
 proptest! {
@@ -447,7 +452,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCREANK");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCREANKF");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }
@@ -472,6 +477,7 @@ fn every_family_has_a_golden_file_and_no_other_is_left() {
         "related_3",
         "related_declared",
         "run_2",
+        "task_2",
     ];
     expected.extend(more.map(|name| format!("{name}.txt")));
     found.sort();

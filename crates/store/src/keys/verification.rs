@@ -2,7 +2,7 @@
 //!
 //! | key | value | mutability |
 //! |---|---|---|
-//! | `y`, [`ScopeKey`] (16), [`VerificationId`] (16) | [`Verification`] | written once |
+//! | `y`, [`ScopeKey`] (16), [`VerificationId`] (16) | [`Verification`] | written once, and again where what it says is erased |
 //!
 //! The same facts stand in an event; this row answers for them by id.
 

@@ -31,7 +31,7 @@ const WORD: &str = "xyzzy";
 /// Why a decision was withdrawn and an anchor dropped.
 const REASONS: [&str; 2] = ["it does not hold any more", "it leads nowhere new"];
 /// Where a word stands that is gone.
-pub(super) const NOTHING: [Family; 0] = [];
+pub(in crate::tests) const NOTHING: [Family; 0] = [];
 const HUMAN: PrincipalKind = PrincipalKind::Human;
 
 /// The order to erase these things.
@@ -58,7 +58,7 @@ pub(super) fn erase_with(
 }
 
 /// The families of the rows in whose key or value bytes stand.
-pub(super) fn holding(pairs: &Pairs, bytes: &[u8]) -> Vec<Family> {
+pub(in crate::tests) fn holding(pairs: &Pairs, bytes: &[u8]) -> Vec<Family> {
     let holds = |part: &Vec<u8>| part.windows(bytes.len()).any(|at| at == bytes);
     let found = pairs
         .iter()

@@ -234,7 +234,7 @@ pub(super) fn affected(impact: &Impact) -> Vec<String> {
 pub(super) const PLACES: [&str; 5] = [ORG, PROJECT, WORKTREE, TASK, OTHER_PROJECT];
 
 /// What an audit says of a store.
-pub(super) async fn sound(store: &TestStore) -> Option<String> {
+pub(in crate::tests) async fn sound(store: &TestStore) -> Option<String> {
     let report = audit::verify(store, &|_| {}).await.unwrap();
     report.first.map(|difference| difference.to_string())
 }

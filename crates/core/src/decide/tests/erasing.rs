@@ -18,6 +18,7 @@ use crate::state::{Change, Stamped, State};
 use crate::verification::{Outcome, VerificationSource};
 
 mod memory;
+mod verifications;
 
 const SECRET: &str = "the word is xyzzy";
 

@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::decide;
 use crate::chain::{Origin, StoredEvent, seal};
 use crate::citation::Excerpt;
-use crate::command::{
-    AmendEntry, AnswerBody, Command, Replacement, Submission, Supersede, VerificationRef,
-};
+use crate::command::{AnswerBody, Command, Submission, VerificationRef};
 use crate::commit::{CommitName, Presence};
 use crate::config::RulesConfig;
 use crate::decision::{DecisionHead, DecisionVersion, DeclaredRelation, RelationName};
-use crate::entry::{Binding, ClaimHash, Detail, Head, Metadata, Table, Version};
+use crate::entry::{ClaimHash, Head, Version};
 use crate::erasure::{KnownEvent, Texts};
 use crate::error::Error;
 use crate::event::Body;
@@ -24,14 +22,18 @@ use crate::invariants;
 use crate::limits::FACT_ROUNDS_MAX;
 use crate::membership::WireVersion;
 use crate::ports::{ClaimRequest, NeighbourRequest, Ranked, SpaceThresholds};
-use crate::principal::{Actor, Principal, PrincipalId, PrincipalKind};
+use crate::principal::{Actor, PrincipalKind};
 use crate::promotion::{Disposition, NewEntry, PublishReport, Standing, Stands};
 use crate::retention::Retirement;
 use crate::scope::Scope;
-use crate::staging::{Content, LogLevel, NewRecord, RecordKind};
+use crate::staging::Content;
 use crate::state::{Change, Stamped, State};
 use crate::time::Timestamp;
-use crate::verification::{NewVerification, Outcome, Verification, VerificationSource};
+use crate::verification::Verification;
+
+mod said;
+
+pub(in crate::decide) use said::*;
 
 pub(in crate::decide) const START: Timestamp = Timestamp::from_ms(1_790_000_000_000);
 pub(in crate::decide) const TASK: &str = "org/a/project/b/worktree/c/task/d";
@@ -170,6 +172,7 @@ impl World {
         let actor = &submission.principal.actor;
         invariants::command_permitted(self.state.scope(), actor, &decision.bodies).unwrap();
         invariants::erasure_is_whole(&self.state, &decision.bodies).unwrap();
+        invariants::failure_is_told(&decision.bodies).unwrap();
         assert_eq!(
             self.state.row().tip.seq.get(),
             before.seq.get() + decision.bodies.len() as u64
@@ -215,6 +218,13 @@ impl World {
                         .insert((version.root, version.number), *version);
                 }
                 Change::Evidence(saved) => drop(self.evidence.insert(saved.id, *saved)),
+                Change::Verification(recorded) => {
+                    let named = VerificationRef {
+                        task: self.state.scope().clone(),
+                        id: recorded.id,
+                    };
+                    self.verifications.insert(named, *recorded);
+                }
                 change @ (Change::Decision(_)
                 | Change::DecisionListed { .. }
                 | Change::DecisionClaim { .. }
@@ -224,13 +234,6 @@ impl World {
             }
         }
         self.state.advance(tip);
-        if let Body::VerificationRecorded(verification) = body {
-            let named = VerificationRef {
-                task: self.state.scope().clone(),
-                id: verification.id,
-            };
-            self.verifications.insert(named, (**verification).clone());
-        }
         if !self.in_batch {
             self.store(body);
         }
@@ -505,95 +508,4 @@ impl World {
             other => panic!("{other:?}"),
         }
     }
-}
-
-pub(in crate::decide) fn principal(kind: PrincipalKind) -> Principal {
-    Principal {
-        actor: Actor {
-            kind,
-            id: PrincipalId::parse("p").unwrap(),
-        },
-        prefix: "org/a".parse().unwrap(),
-    }
-}
-
-pub(in crate::decide) fn open(title: &str) -> Command {
-    Command::OpenTask {
-        title: title.into(),
-        description: String::new(),
-    }
-}
-
-pub(in crate::decide) fn append(text: &str, time: Option<Timestamp>) -> Command {
-    let kind = RecordKind::Log {
-        level: LogLevel::Info,
-    };
-    Command::Append {
-        records: vec![NewRecord {
-            kind,
-            content: text.into(),
-            metadata: Metadata::default(),
-            time,
-        }],
-    }
-}
-
-pub(in crate::decide) fn entry(table: Table, content: &str) -> NewEntry {
-    NewEntry {
-        table,
-        content: content.into(),
-        detail: Detail::Plain,
-        metadata: Metadata::default(),
-        claim: None,
-        citations: Vec::new(),
-        failure: false,
-        binding: Binding::NoRepository,
-        embedding: None,
-    }
-}
-
-pub(in crate::decide) fn verification(
-    outcome: Outcome,
-    source: VerificationSource,
-    target: Option<&str>,
-) -> Command {
-    Command::RecordVerification(Box::new(NewVerification {
-        outcome,
-        source,
-        run: "run".into(),
-        citations: Vec::new(),
-        binding: Binding::NoRepository,
-        error: None,
-        approach: None,
-        target: target.map(|path| Scope::parse(path).unwrap()),
-    }))
-}
-
-pub(in crate::decide) fn supersede(
-    old: EntryId,
-    expected_version: u64,
-    new: Replacement,
-) -> Command {
-    Command::Supersede(Box::new(Supersede {
-        old,
-        expected_version,
-        new,
-        reason: "better".into(),
-        commit: None,
-        verification: None,
-    }))
-}
-
-pub(in crate::decide) fn amend(id: EntryId, expected_version: u64, content: &str) -> Command {
-    Command::AmendEntry(Box::new(AmendEntry {
-        entry: id,
-        expected_version,
-        content: content.into(),
-        detail: Detail::Plain,
-        metadata: Metadata::default(),
-        claim: None,
-        citations: Vec::new(),
-        embedding: None,
-        verification: None,
-    }))
 }

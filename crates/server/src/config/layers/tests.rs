@@ -180,12 +180,14 @@ fn a_value_of_another_type_or_out_of_range_is_refused() {
 }
 
 #[test]
-fn there_is_a_turn_for_a_query_and_a_search_at_least_and_never_for_very_many() {
+fn there_is_a_turn_for_a_query_a_search_and_a_check_at_least_and_never_for_very_many() {
     for key in [
         "server.graph_queries_max",
         "server.graph_queries_per_org_max",
         "server.anchor_searches_max",
         "server.anchor_searches_per_org_max",
+        "server.fix_checks_max",
+        "server.fix_checks_per_org_max",
     ] {
         let load = |value| {
             Layers {

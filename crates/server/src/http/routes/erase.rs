@@ -27,6 +27,12 @@ pub(super) async fn erase(
     let remains = match &order {
         Command::Erase(order) => reader.remains(principal, &scope, order).await,
         Command::EraseMemory(order) => reader.remains_of_memory(principal, &scope, order).await,
+        Command::EraseVerifications(order) => {
+            let ended = (done.seq, done.command_id);
+            reader
+                .remains_of_verifications(principal, &scope, order, ended)
+                .await
+        }
         _ => unreachable!("the request is an order to erase"),
     };
     done.erased(remains.map_err(Refusal::of(write.id))?, now)

@@ -28,7 +28,7 @@ pub(super) async fn record(
     let command = write.body.into_command().map_err(Refusal::of(write.id))?;
     app.carry_out(&write.session, write.id, command)
         .await?
-        .verification()
+        .verification(app.config().language)
 }
 
 /// List a task's verifications, the earliest first.

@@ -90,7 +90,7 @@ pub(in crate::keys) fn records() -> Vec<Sample<CommandRecord>> {
     let mut all = Vec::new();
     for answer in answers() {
         let record = applied(answer.value);
-        if answer.name == "EvidenceSaved" {
+        if ["EvidenceSaved", "Failed.verdict.Warn"].contains(&answer.name.as_str()) {
             all.push(Sample {
                 name: format!("Erased.{}", answer.name),
                 value: record.rest(),

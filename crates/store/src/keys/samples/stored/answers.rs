@@ -1,5 +1,6 @@
 //! Answers to commands.
 
+use sillok_core::circular::{ErrorHash, ErrorJudged, ErrorReason, Verdict};
 use sillok_core::command::AnswerBody;
 use sillok_core::entry::{Status, Table};
 use sillok_core::id::{AnchorId, DecisionId, EvidenceId, ReviewId, Seq, TokenId};
@@ -40,6 +41,7 @@ answers! {
     Decision,
     EvidenceSaved,
     AnchorsAdded,
+    Failed,
 }
 
 pub(super) fn all() -> Vec<Sample<AnswerBody>> {
@@ -54,6 +56,7 @@ pub(super) fn all() -> Vec<Sample<AnswerBody>> {
     }));
     all.extend(of_entries());
     all.extend(of_tasks().map(only));
+    all.extend(of_failures());
     all.extend(of_people().map(only));
     all.extend(of_memory().map(only));
     all
@@ -123,6 +126,49 @@ fn of_tasks() -> impl Iterator<Item = AnswerBody> {
         old: entry(210),
     };
     [appended, recorded, superseded].into_iter()
+}
+
+fn of_failures() -> Vec<Sample<AnswerBody>> {
+    let failed = |verdict, reason| AnswerBody::Failed {
+        id: verification(230),
+        from: Seq::new(231),
+        through: Seq::new(2_320),
+        target: scope_at("org/gold/project/target"),
+        judged: Some(ErrorJudged {
+            verdict,
+            reason,
+            error: ErrorHash::from_bytes([233; 32]),
+            count: 234,
+        }),
+    };
+    let verdicts = each!(Verdict {
+        Allow,
+        Warn,
+        Block,
+        Reject
+    });
+    let reasons = each!(ErrorReason {
+        New,
+        Repeated,
+        CameBack,
+        TakesTurns,
+        TooOften,
+        Stuck
+    });
+    let mut all = with_each("verdict", verdicts, |verdict| {
+        failed(verdict, ErrorReason::New)
+    });
+    all.extend(with_each("reason", reasons, |reason| {
+        failed(Verdict::Warn, reason)
+    }));
+    all.push(only(AnswerBody::Failed {
+        id: verification(235),
+        from: Seq::new(236),
+        through: Seq::new(237),
+        target: scope_at("org/gold/project/target"),
+        judged: None,
+    }));
+    all
 }
 
 fn of_people() -> impl Iterator<Item = AnswerBody> {

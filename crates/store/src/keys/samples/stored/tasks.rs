@@ -1,6 +1,7 @@
 //! Events of tasks, of tokens and of what was denied.
 
-use sillok_core::event::Body;
+use sillok_core::circular::{Approach, ErrorHash, ErrorSeen, Term, Wording};
+use sillok_core::event::{Body, FixFailed};
 use sillok_core::id::{Seq, TokenId};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::ScopePrefix;
@@ -37,6 +38,7 @@ pub(super) fn bodies() -> Vec<Sample<Body>> {
         reason: "why it ended".to_owned(),
     }));
     all.extend(verifications());
+    all.extend(failed());
     all.extend(tokens());
     all.extend(with_each("kind", principals(), |kind| Body::Denied {
         rule: "a rule".to_owned(),
@@ -148,6 +150,38 @@ fn verifications() -> Vec<Sample<Body>> {
     all.extend(with_each("source", sources(), |source| {
         body(Outcome::Failed, source)
     }));
+    all
+}
+
+fn failed() -> Vec<Sample<Body>> {
+    let body = |error, approach| {
+        Body::FixFailed(Box::new(FixFailed {
+            verification: verification(57),
+            error,
+            approach,
+            reason: "what went wrong, in short".to_owned(),
+            wording: Wording {
+                rule: 59,
+                words: vec![Term::from_bits(60)],
+                names: vec![Term::from_bits(61)],
+                said: vec![Term::from_bits(62), Term::from_bits(63)],
+            },
+        }))
+    };
+    let seen = ErrorSeen {
+        error: ErrorHash::from_bytes([58; 32]),
+        first: verification(64),
+    };
+    let errors = vec![("Some", Some(seen)), ("None", None)];
+    let approach = || {
+        Some(Approach {
+            text: "what was tried".to_owned(),
+            files: vec!["src/a.rs".to_owned()],
+            symbols: vec!["A::b".to_owned()],
+        })
+    };
+    let mut all = with_each("error", errors, |error| body(error, approach()));
+    all.push(only(body(None, None)));
     all
 }
 
