@@ -84,13 +84,16 @@ struct Open {
     body: Option<(u32, u32)>,
 }
 
+/// The callee, what stands before it, the caller.
+type CallKey = (Box<str>, Option<Box<str>>, Option<u32>);
+
 struct Walk<'a> {
     language: Language,
     source: &'a [u8],
     found: Found,
     symbols: Vec<Symbol>,
     /// Each call once, with the first line on which it stands.
-    calls: BTreeMap<(Box<str>, Option<Box<str>>, Option<u32>), u32>,
+    calls: BTreeMap<CallKey, u32>,
     imports: Vec<Import>,
     comments: Vec<(u32, u32)>,
     open: Vec<Open>,
