@@ -1,7 +1,7 @@
 //! What is known of contents, on disk: a restart parses nothing that it knows.
 //!
-//! Owns the form of the file. It must not know work trees: what is stored is what bytes say, by their hash. A file that is damaged,
-//! or of another release, is no error: all of it can be made anew.
+//! Owns the form of the file. It must not know work trees: what is stored is what bytes say, by their hash. A file that
+//! is damaged, or of another release, is no error: all of it can be made anew.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};

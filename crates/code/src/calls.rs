@@ -1,7 +1,7 @@
 //! From a call to the symbols that it may mean.
 //!
-//! Owns the order in which they are looked for: in the code around, in what is imported, in the package, in the work tree. Types of
-//! values are not known: what is called on one is found by its name alone, and said to be uncertain.
+//! Owns the order in which they are looked for: in the code around, in what is imported, in the package, in the work
+//! tree. Types of values are not known: what is called on one is found by its name alone, and said to be uncertain.
 
 use crate::file_index::{Call, FileIndex, Import, Symbol, SymbolKind};
 use crate::language::Language;

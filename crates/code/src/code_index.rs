@@ -1,7 +1,7 @@
 //! What is known of all work trees.
 //!
-//! Owns which contents are kept, and what a look at a work tree changes. Several work trees share what is equal in them. It must
-//! not know how files are read, and takes no time: who asks for a look carries it out (see `scan`).
+//! Owns which contents are kept, and what a look at a work tree changes. Several work trees share what is equal in
+//! them. It must not know how files are read, and takes no time: who asks for a look carries it out (see `scan`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

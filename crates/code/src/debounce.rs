@@ -1,7 +1,7 @@
 //! When changes of a work tree are told.
 //!
-//! Owns gathering them until nothing changes for a while, and when it is all of the tree that changed. It must not know a clock, nor
-//! where events come from: time is an argument, counted from whenever the caller likes.
+//! Owns gathering them until nothing changes for a while, and when it is all of the tree that changed. It must not know
+//! a clock, nor where events come from: time is an argument, counted from whenever the caller likes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! In which files a name is declared, called or imported.
 //!
-//! Owns the tables, and the numbers that stand for files in them. It must not know what a name means where: whoever looks one up
-//! reads the file.
+//! Owns the tables, and the numbers that stand for files in them. It must not know what a name means where: whoever
+//! looks one up reads the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,7 +1,7 @@
 //! Noticing changes of a work tree.
 //!
-//! Owns the thread that gathers what the system tells, the clock of it, and which folders are watched: those that a walk goes to, so
-//! that what git ignores costs nothing. It must not know what is done about a change.
+//! Owns the thread that gathers what the system tells, the clock of it, and which folders are watched: those that a
+//! walk goes to, so that what git ignores costs nothing. It must not know what is done about a change.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -96,8 +96,8 @@ impl Watch {
         })
     }
 
-    /// Whether some folders are not watched, since the system watches no more: what changes there is not noticed, and only found
-    /// by a look at everything.
+    /// Whether some folders are not watched, since the system watches no more: what changes there is not noticed, and
+    /// only found by a look at everything.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.is_partial.load(Ordering::Relaxed)

@@ -1,7 +1,7 @@
 //! Where modules of Rust lie.
 //!
-//! Owns the way from a path of names to a file: `a::b::C` lies in the deepest file of the modules `a` and `a::b` that there is. It
-//! must not know attributes: a module with a path of its own is not found.
+//! Owns the way from a path of names to a file: `a::b::C` lies in the deepest file of the modules `a` and `a::b` that
+//! there is. It must not know attributes: a module with a path of its own is not found.
 
 use crate::file_index::Import;
 use crate::language::Language;
