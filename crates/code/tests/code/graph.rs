@@ -1,7 +1,8 @@
 //! What imports and calls mean, and what depends on what.
 
 use sillok_code::{
-    CodeNode, CutReason, Dependents, DependentsLimits, Relation, SymbolRef, WorkTree,
+    CodeEdgeKind, CodeGraphLimits, CodeNode, CutReason, Dependents, DependentsLimits, Relation,
+    SymbolRef, WorkTree,
 };
 
 use crate::tree::Tree;
@@ -390,4 +391,55 @@ fn from_what_is_uncertain_the_walk_does_not_go_on() {
         .map(|it| (it.is_certain, it.depth))
         .collect();
     assert_eq!(told, [(false, 1)]);
+}
+
+#[test]
+fn a_work_tree_is_nodes_and_edges_as_far_as_there_is_room() {
+    let tree = Tree::new(&[
+        (
+            "lib/b.py",
+            "class B:\n    def run(self): pass\ndef go(): pass\n",
+        ),
+        ("a.py", "from lib.b import go\ndef main(): go()\nmain()\n"),
+    ]);
+    let index = tree.index();
+    let tree = index.tree("t").unwrap();
+    let said = |limits: &CodeGraphLimits| {
+        let graph = tree.graph(limits);
+        let written = |at: usize| match &graph.nodes[at] {
+            CodeNode::File(path) => path.to_string(),
+            CodeNode::Symbol(symbol) => name(tree, symbol),
+        };
+        let edges = graph.edges.iter();
+        let mut edges: Vec<String> = edges
+            .map(|it| format!("{} {:?} {}", written(it.from), it.kind, written(it.to)))
+            .collect();
+        edges.sort();
+        (edges, graph.is_cut)
+    };
+    let all = CodeGraphLimits::of(100, 100);
+    let expected = [
+        "B Contains B.run",
+        "a.py Calls main",
+        "a.py Contains main",
+        "a.py Imports lib/b.py",
+        "lib/b.py Contains B",
+        "lib/b.py Contains go",
+        "main Calls go",
+    ];
+    assert_eq!(said(&all), (expected.map(str::to_owned).to_vec(), false));
+    let under = CodeGraphLimits {
+        under: "lib".to_owned(),
+        ..all.clone()
+    };
+    assert_eq!(said(&under).0.len(), 3);
+    assert!(said(&CodeGraphLimits::of(3, 100)).1);
+    let graph = tree.graph(&CodeGraphLimits::of(100, 2));
+    assert!(graph.is_cut && graph.edges.len() == 2);
+    assert!(
+        graph
+            .edges
+            .iter()
+            .all(|edge| edge.kind != CodeEdgeKind::Calls || edge.is_certain)
+    );
 }
