@@ -180,6 +180,8 @@ impl Making<'_> {
             *targets.entry(edge.target).or_default() |= edge.is_certain;
         }
         let from = self.file(number);
+        let mut targets: Vec<(FileNumber, bool)> = targets.into_iter().collect();
+        targets.sort_by_key(|(target, _)| self.tree.path(*target));
         for (target, is_certain) in targets {
             let to = self.file(target);
             self.edge(from, CodeEdgeKind::Imports, to, is_certain);
@@ -200,6 +202,10 @@ impl Making<'_> {
                 *found.entry(key).or_default() |= meant.is_certain;
             }
         }
+        // Numbers of files are handed out as files come: the order is that of their paths.
+        let mut found: Vec<_> = found.into_iter().collect();
+        found
+            .sort_by_key(|((caller, target, place), _)| (*caller, self.tree.path(*target), *place));
         for ((caller, target, place), is_certain) in found {
             let from = match caller {
                 Some(caller) => self.symbol(number, caller),
@@ -210,7 +216,6 @@ impl Making<'_> {
         }
     }
 
-    /// Numbers of files are handed out as files come: the order is that of what they are called.
     fn end(mut self) -> CodeGraph {
         self.graph.edges.sort_unstable();
         self.graph
