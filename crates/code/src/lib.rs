@@ -10,6 +10,7 @@ pub mod debounce;
 mod dependents;
 mod extract;
 mod file_index;
+pub mod follow;
 mod graph;
 mod language;
 pub mod limits;

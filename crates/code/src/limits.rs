@@ -68,3 +68,7 @@ pub const CHANGED_PATHS_MAX: usize = 10_000;
 pub const EVENTS_MAX: usize = 16_384;
 /// Folders that are watched.
 pub const WATCHED_MAX: usize = 65_536;
+/// Looks that wait for their turn.
+pub const BATCHES_MAX: usize = 64;
+/// How long nothing is to be looked at before the cache is stored.
+pub const CACHE_IDLE_MS: u64 = 5_000;

@@ -247,8 +247,10 @@ fn imports_of_python_go_java_and_c_lead_to_files() {
         (vec!["j/com/it/deep/B.java B.b".to_owned()], false)
     );
     assert_eq!(imported(tree, "c/main.c"), targets(&["c/list.h"]));
-    let (symbols, is_certain) = meant(tree, "c/main.c", "list_size");
-    assert_eq!((symbols.len(), is_certain), (1, true));
+    assert_eq!(
+        meant(tree, "c/main.c", "list_size"),
+        certain(&["c/list.c list_size"])
+    );
 }
 
 #[test]
