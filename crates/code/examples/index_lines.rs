@@ -1,8 +1,8 @@
 //! How long it takes to index a work tree of many lines, and what a change of one file costs.
 //!
-//! `cargo run --release -p sillok-code --example index_lines -- --lines 1000000` writes a work tree in several languages into a
-//! folder that goes afterwards, and measures the first index, a look at all of it where nothing is new, one changed file, one more
-//! file, a question for dependents, and the cache. With `--check` it fails where one is over its bound.
+//! `cargo run --release -p sillok-code --example index_lines -- --lines 1000000` writes a work tree in several languages
+//! into a folder that goes afterwards, and measures the first index, a look at all of it where nothing is new, one changed
+//! file, one more file, a question for dependents, and the cache. With `--check` it fails where one is over its bound.
 
 use std::collections::BTreeSet;
 use std::error::Error;

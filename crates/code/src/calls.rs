@@ -328,7 +328,8 @@ impl<'t> Look<'t, '_> {
         }
     }
 
-    /// What imports of all names, and includes, bring along. What a header declares is linked with the one place that has its body.
+    /// What imports of all names, and includes, bring along. What a header declares is linked with the one place that has
+    /// its body.
     fn brought_along(&mut self, callee: &str) -> Places {
         let is_c = matches!(self.language(), Language::C | Language::Cpp);
         let brings = |import: &Import| is_c || import.name.as_deref() == Some("*");
