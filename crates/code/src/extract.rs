@@ -152,28 +152,30 @@ impl<'a> Walk<'a> {
     }
 
     fn enter(&mut self, rules: &Rules, node: Node<'_>, depth: u32) {
-        let site = Site {
-            node,
-            source: self.source,
-            inside: self.open.last().map_or(Inside::File, |open| open.inside),
-            modules: self
-                .open
-                .iter()
-                .filter(|open| open.inside == Inside::File)
-                .count(),
-        };
         match rules.role(node) {
             Role::Nothing => {}
             Role::Comment => self.comments.push(range(node)),
             Role::Declares(declare) => {
+                let site = self.site(node);
                 if let Some(declared) = declare(&site) {
                     self.declare(&site, declared, depth);
                 }
             }
             Role::Reads(read) => {
+                let site = self.site(node);
                 read(&site, &mut self.found);
                 self.take_found();
             }
+        }
+    }
+
+    fn site<'t>(&self, node: Node<'t>) -> Site<'t, 'a> {
+        let modules = self.open.iter().filter(|open| open.inside == Inside::File);
+        Site {
+            node,
+            source: self.source,
+            inside: self.open.last().map_or(Inside::File, |open| open.inside),
+            modules: modules.count(),
         }
     }
 
