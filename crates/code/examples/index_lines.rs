@@ -103,6 +103,12 @@ fn measure(root: &Path, files: usize) -> Result<bool, Box<dyn Error>> {
         found.all.len()
     )?;
 
+    measure_cache(&index, &mut out)?;
+    let is_too_much = memory.is_some_and(|bytes| bytes > MEMORY_BYTES_MAX);
+    Ok(first > FIRST_INDEX_MAX || change > CHANGE_MAX || is_too_much)
+}
+
+fn measure_cache(index: &CodeIndex, out: &mut impl std::io::Write) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let begun = Instant::now();
     index.save(folder.path())?;
@@ -115,8 +121,7 @@ fn measure(root: &Path, files: usize) -> Result<bool, Box<dyn Error>> {
         "the cache is read    {:?} for {contents} contents",
         begun.elapsed()
     )?;
-    let is_too_much = memory.is_some_and(|bytes| bytes > MEMORY_BYTES_MAX);
-    Ok(first > FIRST_INDEX_MAX || change > CHANGE_MAX || is_too_much)
+    Ok(())
 }
 
 fn look(index: &mut CodeIndex, only: Option<&str>) -> Result<(Duration, Changes), Box<dyn Error>> {
