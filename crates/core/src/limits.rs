@@ -245,6 +245,8 @@ pub const RECALL_RESULTS_MAX: usize = 200;
 pub const RECALL_CANDIDATES_MAX: usize = 1_000;
 /// Files, and symbols, that one recall is narrowed to.
 pub const PLACES_MAX: usize = 32;
+/// Places where the same lies that was cited, and of which the gate tells one citation.
+pub const GATE_PLACES_MAX: usize = 64;
 /// Commits of which one recall says, or is told, whether they lie before the one that it is asked at.
 pub const COMMITS_JUDGED_MAX: usize = 1_024;
 /// Commits that are looked at to find out whether some lie before another.
