@@ -73,6 +73,8 @@ pub enum Unread {
     Denied,
     /// It is in no language whose symbols are known.
     NoLanguage,
+    /// Its symbols could not all be made out, and the one that is cited is not among those that were.
+    Unparsed,
     /// More citations were asked about than are looked at at once.
     TooMany,
 }
@@ -90,8 +92,9 @@ pub enum Sight {
     Gone,
     /// The file, or the cited range of it.
     Lines(Fingerprint),
-    /// The signatures of all that bears the symbol's name in the file that is cited; none when nothing does.
-    Symbols(Vec<String>),
+    /// What the signatures say of all that bears the symbol's name in the file that is cited; none when nothing does. Of
+    /// a signature that is shortened where it is told, what that says stands here as well.
+    Symbols(Vec<ContentHash>),
 }
 
 /// What a search of the work tree for the same content found: at most [`GATE_PLACES_MAX`](crate::limits::GATE_PLACES_MAX)
@@ -148,6 +151,7 @@ impl Reason {
             Self::Unread(Unread::Changing) => "was not read: the file changes all the time",
             Self::Unread(Unread::Denied) => "was not read: the system does not allow it",
             Self::Unread(Unread::NoLanguage) => "was not read: the language is not known",
+            Self::Unread(Unread::Unparsed) => "was not found: the file cannot be parsed whole",
             Self::Unread(Unread::TooMany) => "was not looked at: there are too many citations",
             Self::NothingToCompare => "is there, and nothing tells whether it is the same",
             Self::Ambiguous => "may lie in several places by now",
@@ -287,9 +291,7 @@ fn look(citation: &Citation, sight: &Sight) -> Look {
         (Sight::Symbols(seen), Citation::Symbol { signature, .. }) => match signature {
             _ if seen.is_empty() => missing(Reason::Gone),
             None => valid(Reason::Exists),
-            Some(cited) if seen.iter().any(|one| is_signature(one, cited)) => {
-                valid(Reason::Matches)
-            }
+            Some(cited) if seen.contains(&ContentHash::of(cited)) => valid(Reason::Matches),
             Some(_) => missing(Reason::Changed),
         },
         // Lines without a fingerprint. That whoever looked takes one kind for the other says nothing of the code.
@@ -306,12 +308,6 @@ fn is_findable(citation: &Citation) -> bool {
         Citation::Symbol { .. } => true,
         _ => false,
     }
-}
-
-/// Whether two texts are one signature: however it is laid out, word by word.
-#[must_use]
-pub fn is_signature(one: &str, other: &str) -> bool {
-    ContentHash::of(one) == ContentHash::of(other)
 }
 
 #[cfg(test)]

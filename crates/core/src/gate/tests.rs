@@ -68,7 +68,7 @@ fn what_no_work_tree_holds_is_not_checked() {
 fn what_cannot_be_seen_is_neither_valid_nor_gone() {
     let cited = file("a", None, Some(print_of("x").to_string()));
     let mut unseen = vec![Sight::NoTree, Sight::Refused(Refusal::LinkOut)];
-    unseen.extend([Unread::TooLarge, Unread::Changing, Unread::Denied].map(Sight::Unread));
+    unseen.extend([Unread::TooLarge, Unread::Unparsed, Unread::Denied].map(Sight::Unread));
     for sight in unseen {
         let told = judged(&cited, &sight, &whole(vec![place("b", None)]));
         assert_eq!(told.0, Verdict::Unverifiable, "{sight:?}");
@@ -115,7 +115,7 @@ fn what_was_not_looked_for_everywhere_is_not_stale() {
 #[test]
 fn a_symbol_is_its_name_and_its_signature_however_that_is_laid_out() {
     let cited = symbol(Some("fn open(path: &Path) -> File"));
-    let seen = |one: &str| Sight::Symbols(vec!["fn open()".into(), one.into()]);
+    let seen = |one: &str| Sight::Symbols(["fn open()", one].map(ContentHash::of).to_vec());
     let none = Search::default();
     let same = seen("fn open(path: &Path)\n    -> File");
     assert_eq!(

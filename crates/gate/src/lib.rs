@@ -1,0 +1,24 @@
+//! The cognitive gate where the work tree is: looks there for what entries cite.
+//!
+//! Owns reading files without leaving a work tree, and the search for what moved. What is made of what it sees is
+//! [`sillok_core::gate`]'s rule. It must not know servers, recall or who asks.
+
+mod budget;
+mod cite;
+mod gate;
+pub mod limits;
+mod listing;
+mod look;
+mod memory;
+mod open;
+mod read;
+mod search;
+mod sought;
+mod symbols;
+mod tree;
+
+pub use budget::Budget;
+pub use cite::fingerprint;
+pub use gate::{Answer, Checked, Gate};
+pub use memory::Error as MemoryError;
+pub use tree::{Error, WorkTree};
