@@ -1,0 +1,3 @@
+//! The code graph against sources as people write them.
+
+mod golden;
