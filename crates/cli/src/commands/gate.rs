@@ -1,0 +1,151 @@
+//! The cognitive gate of a command: what recall found, held against the work tree here.
+//!
+//! Owns which work tree that is, and how verdicts are shown. What they are is [`sillok_core::gate`]'s, and how files are
+//! read [`sillok_gate`]'s.
+
+use std::path::{Path, PathBuf};
+
+use sillok_core::citation::Citation as Cited;
+use sillok_core::gate::Verdict;
+use sillok_gate::{Answer, Budget, Checked, Gate, WorkTree};
+use sillok_server::api::{Citation, GateCheck, RecallAnswer, RecallResult};
+
+use super::citation;
+use crate::failure::Failure;
+use crate::output::harmless;
+
+/// What `--work-tree` says where none is meant.
+const NO_TREE: &str = "none";
+/// Citations of one result of which it is told why they are not valid.
+const SHOWN_MAX: usize = 4;
+
+/// What was found, each with what the gate says of it, its citations as they are by now; what is stale is left out and
+/// counted.
+///
+/// # Errors
+/// [`Failure::Usage`] where a work tree is named that there is not.
+pub async fn checked(
+    mut answer: RecallAnswer,
+    said: Option<PathBuf>,
+) -> Result<RecallAnswer, Failure> {
+    let Some(tree) = tree(said)? else {
+        return Ok(answer);
+    };
+    let entries: Vec<Numbered> = answer.results.iter().map(Numbered::of).collect();
+    // A panic in there is one of ours: nothing is said of the results, as without a work tree.
+    let Ok((entries, verdicts)) = tokio::task::spawn_blocking(move || {
+        let citations: Vec<&[Cited]> = entries.iter().map(|one| &*one.citations).collect();
+        let verdicts = Gate::of(tree).check(&citations, Budget::PATIENT);
+        (entries, verdicts)
+    })
+    .await
+    else {
+        return Ok(answer);
+    };
+    apply(&mut answer, &entries, &verdicts);
+    Ok(answer)
+}
+
+/// What a file of the work tree here says, or so many lines of it; none where there is no such thing.
+#[must_use]
+pub fn fingerprint(path: &str, lines: Option<[u32; 2]>) -> Option<String> {
+    let tree = WorkTree::around(Path::new(".")).ok().flatten()?;
+    let lines = lines.map(|[first, last]| (first, last));
+    let print = sillok_gate::fingerprint(&tree, path, lines).ok()?;
+    Some(print.to_string())
+}
+
+/// How many results were left out, for a person; none if none was.
+#[must_use]
+pub fn left_out(answer: &RecallAnswer) -> Option<String> {
+    (answer.stale > 0).then(|| {
+        format!(
+            "{} more were left out: what they rest on is gone from the work tree",
+            answer.stale
+        )
+    })
+}
+
+/// What the gate says of a result, for a person.
+pub fn lines(result: &RecallResult) -> impl Iterator<Item = String> {
+    let told = result.checks.iter();
+    let told = told.filter(|check| check.verdict != Verdict::Valid);
+    let lines = told.take(SHOWN_MAX).filter_map(|check| {
+        let cited = match &check.moved_from {
+            Some(before) => before,
+            None => result.citations.get(check.citation)?,
+        };
+        let line = format!("{}: {} {}", check.verdict, citation::line(cited), check.reason);
+        Some(harmless(&line).into_owned())
+    });
+    let is_valid = result.gate == Verdict::Valid && !result.checks.is_empty();
+    let valid = is_valid.then(|| "valid: the code that it rests on is as it was".to_owned());
+    valid.into_iter().chain(lines)
+}
+
+/// The work tree that was named, or the one of git here.
+fn tree(said: Option<PathBuf>) -> Result<Option<WorkTree>, Failure> {
+    let usage = |error: sillok_gate::Error| Failure::Usage(format!("--work-tree: {error}"));
+    match said {
+        Some(none) if none.as_os_str() == NO_TREE => Ok(None),
+        Some(path) => WorkTree::at(path).map(Some).map_err(usage),
+        // Where it cannot be told, there is none.
+        None => Ok(WorkTree::around(Path::new(".")).ok().flatten()),
+    }
+}
+
+/// The citations of a result that the rules understand, and which they are. Newer servers may have others.
+struct Numbered {
+    numbers: Vec<usize>,
+    citations: Vec<Cited>,
+}
+
+impl Numbered {
+    fn of(result: &RecallResult) -> Self {
+        let citations = result.citations.iter().cloned().map(Cited::try_from);
+        let known = citations.enumerate();
+        let (numbers, citations) = known
+            .filter_map(|(number, citation)| Some((number, citation.ok()?)))
+            .unzip();
+        Self { numbers, citations }
+    }
+}
+
+fn apply(answer: &mut RecallAnswer, entries: &[Numbered], verdicts: &Answer) {
+    let results = answer.results.iter_mut().zip(entries);
+    for ((result, entry), checked) in results.zip(&verdicts.entries) {
+        result.gate = checked.verdict;
+        result.checks = checks(entry, checked);
+        for check in &mut result.checks {
+            let at = entry.numbers.iter().position(|one| *one == check.citation);
+            let judgement = at.and_then(|at| checked.judgements[at].as_ref());
+            let moved = judgement.and_then(|one| one.refreshed.clone());
+            let cited = result.citations.get_mut(check.citation);
+            if let (Some(moved), Some(cited)) = (moved, cited) {
+                check.moved_from = Some(core::mem::replace(cited, Citation::from(moved)));
+            }
+        }
+    }
+    let before = answer.results.len();
+    answer.results.retain(|result| result.gate.is_recalled());
+    let stale = before - answer.results.len();
+    answer.stale += u64::try_from(stale).unwrap_or(u64::MAX);
+    answer.tokens = answer.results.iter().map(|result| result.tokens).sum();
+}
+
+fn checks(entry: &Numbered, checked: &Checked) -> Vec<GateCheck> {
+    let numbered = entry.numbers.iter().zip(&checked.judgements);
+    let checks = numbered.filter_map(|(number, judgement)| {
+        let judgement = judgement.as_ref()?;
+        Some(GateCheck {
+            citation: *number,
+            verdict: judgement.verdict,
+            reason: judgement.reason.as_str().to_owned(),
+            moved_from: None,
+        })
+    });
+    checks.collect()
+}
+
+#[cfg(test)]
+mod tests;
