@@ -12,12 +12,14 @@ use sillok_server::api::{Citation, GateCheck, RecallAnswer, RecallResult};
 
 use super::citation;
 use crate::failure::Failure;
-use crate::output::harmless;
+use crate::output::one_line;
 
 /// What `--work-tree` says where none is meant.
 const NO_TREE: &str = "none";
 /// Citations of one result of which it is told why they are not valid.
 const SHOWN_MAX: usize = 4;
+/// Characters of what is told of one.
+const LINE_CHARS_MAX: usize = 200;
 
 /// What was found, each with what the gate says of it, its citations as they are by now; what is stale is left out and
 /// counted.
@@ -75,8 +77,13 @@ pub fn lines(result: &RecallResult) -> impl Iterator<Item = String> {
             Some(before) => before,
             None => result.citations.get(check.citation)?,
         };
-        let line = format!("{}: {} {}", check.verdict, citation::line(cited), check.reason);
-        Some(harmless(&line).into_owned())
+        let line = format!(
+            "{}: {} {}",
+            check.verdict,
+            citation::line(cited),
+            check.reason
+        );
+        Some(one_line(&line, LINE_CHARS_MAX))
     });
     let is_valid = result.gate == Verdict::Valid && !result.checks.is_empty();
     let valid = is_valid.then(|| "valid: the code that it rests on is as it was".to_owned());
