@@ -84,7 +84,7 @@ pub use record::{
     RecordQuery, RecordSort, RecordView,
 };
 pub use review::{
-    AnswerReview, PromotionUndone, Question, ReportReuse, ResolveState, RestoreEntry,
+    AnswerReview, PromotionUndone, Question, ReportReuse, ReportStale, ResolveState, RestoreEntry,
     ReuseReported, ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
     UndoPromotion, Usage,
 };
