@@ -4,7 +4,7 @@
 //! the rule by which it judges.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use sillok_core::citation::Citation;
@@ -13,11 +13,13 @@ use sillok_core::gate::{
 };
 
 use crate::budget::{Budget, Spending};
+use crate::commit_tree::{self, CommitTree};
 use crate::limits::CITATIONS_MAX;
 use crate::look::{Looked, Looking};
 use crate::memory::{Error, Fate, Memory, write};
 use crate::search::search;
 use crate::sought::{Sought, path_of};
+use crate::source::Source;
 use crate::tree::WorkTree;
 
 /// What an entry is here.
@@ -62,6 +64,7 @@ pub struct Gate {
 
 /// A citation of a question: the entry's place in it, the citation's place in the entry, and the citation.
 type Asked<'a> = (usize, usize, &'a Citation);
+type Judged<'a> = (Asked<'a>, Option<Judgement>);
 
 impl Gate {
     /// The gate where there is no work tree: all is unverifiable.
@@ -111,53 +114,66 @@ impl Gate {
     /// What entries are here, each given by its citations. Takes time; it blocks.
     #[must_use]
     pub fn check(&self, entries: &[&[Citation]], budget: Budget) -> Answer {
-        let mut judgements: Vec<Vec<Option<Judgement>>> = entries
-            .iter()
-            .map(|citations| vec![None; citations.len()])
-            .collect();
-        for ((entry, place, _), judgement) in self.judged(&asked(entries), budget) {
-            judgements[entry][place] = judgement;
-        }
-        let has_tree = self.tree.is_some();
-        let entries: Vec<Checked> = judgements
-            .into_iter()
-            .map(|judgements| Checked {
-                verdict: verdict(has_tree, judgements.iter().flatten()),
-                judgements,
-            })
-            .collect();
-        let mut all = entries
-            .iter()
-            .flat_map(|one| one.judgements.iter().flatten());
-        let is_cut = all.any(|one| one.reason == Reason::NotSearched);
-        Answer { entries, is_cut }
-    }
-
-    fn judged<'a>(
-        &self,
-        asked: &[Asked<'a>],
-        budget: Budget,
-    ) -> Vec<(Asked<'a>, Option<Judgement>)> {
-        let nothing = Search::default();
-        let unseen = |one: &Asked<'a>, sight: &Sight| (*one, judge(one.2, sight, &nothing));
+        let asked = asked(entries);
         let Some(tree) = &self.tree else {
-            return asked
-                .iter()
-                .map(|one| unseen(one, &Sight::NoTree))
-                .collect();
+            let unseen = asked.iter().map(|one| unseen(one, &Sight::NoTree));
+            return answer(entries, unseen.collect(), false);
         };
-        let (within, over) = asked.split_at(asked.len().min(CITATIONS_MAX));
-        let mut question = Question {
-            tree,
+        let question = Question {
+            source: Source::WorkTree(tree),
             memory: &self.memory,
             spending: budget.begin(),
         };
-        let looked = question.look(within);
-        let mut judged = question.judge(looked);
-        let too_many = Sight::Unread(Unread::TooMany);
-        judged.extend(over.iter().map(|one| unseen(one, &too_many)));
-        judged
+        answer(entries, question.judged(&asked), true)
     }
+}
+
+/// What entries are at the main branch of the repository of a work tree, or of the bare one, at a path: the commit that was
+/// looked at, and each of them there. What is in no object of the repository is unverifiable. Takes time; it blocks.
+///
+/// # Errors
+/// [`commit_tree::Error`]
+pub fn check_at_main(
+    repository: &Path,
+    entries: &[&[Citation]],
+    budget: Budget,
+) -> Result<(String, Answer), commit_tree::Error> {
+    let tree = CommitTree::of_main(repository)?;
+    let memory = Mutex::default();
+    let question = Question {
+        source: Source::Commit(&tree),
+        memory: &memory,
+        spending: budget.begin(),
+    };
+    let judged = question.judged(&asked(entries));
+    Ok((tree.commit(), answer(entries, judged, true)))
+}
+
+/// What is said of a citation that nobody looked at.
+fn unseen<'a>(one: &Asked<'a>, sight: &Sight) -> Judged<'a> {
+    (*one, judge(one.2, sight, &Search::default()))
+}
+
+fn answer(entries: &[&[Citation]], judged: Vec<Judged<'_>>, has_tree: bool) -> Answer {
+    let mut judgements: Vec<Vec<Option<Judgement>>> = entries
+        .iter()
+        .map(|citations| vec![None; citations.len()])
+        .collect();
+    for ((entry, place, _), judgement) in judged {
+        judgements[entry][place] = judgement;
+    }
+    let entries: Vec<Checked> = judgements
+        .into_iter()
+        .map(|judgements| Checked {
+            verdict: verdict(has_tree, judgements.iter().flatten()),
+            judgements,
+        })
+        .collect();
+    let mut all = entries
+        .iter()
+        .flat_map(|one| one.judgements.iter().flatten());
+    let is_cut = all.any(|one| one.reason == Reason::NotSearched);
+    Answer { entries, is_cut }
 }
 
 /// The citations of files and symbols among those of entries.
@@ -171,14 +187,24 @@ fn asked<'a>(entries: &[&'a [Citation]]) -> Vec<Asked<'a>> {
         .collect()
 }
 
-/// One question to a work tree.
+/// One question to the files of a root.
 struct Question<'a> {
-    tree: &'a WorkTree,
+    source: Source<'a>,
     memory: &'a Mutex<Memory>,
     spending: Spending,
 }
 
 impl Question<'_> {
+    /// What citations are, as many as are looked at at once.
+    fn judged<'c>(mut self, asked: &[Asked<'c>]) -> Vec<Judged<'c>> {
+        let (within, over) = asked.split_at(asked.len().min(CITATIONS_MAX));
+        let looked = self.look(within);
+        let mut judged = self.judge(looked);
+        let too_many = Sight::Unread(Unread::TooMany);
+        judged.extend(over.iter().map(|one| unseen(one, &too_many)));
+        judged
+    }
+
     /// What is seen in the places that are cited: each file is read once.
     fn look<'c>(&mut self, asked: &[Asked<'c>]) -> Vec<(Asked<'c>, Looked)> {
         let mut files: BTreeMap<&str, Vec<Asked<'c>>> = BTreeMap::new();
@@ -188,7 +214,7 @@ impl Question<'_> {
                 .or_default()
                 .push(*one);
         }
-        let mut looking = Looking::new(self.tree, self.memory);
+        let mut looking = Looking::new(self.source, self.memory);
         let mut looked = Vec::with_capacity(asked.len());
         for (path, asked) in files {
             let citations: Vec<&Citation> = asked.iter().map(|one| one.2).collect();
@@ -199,10 +225,7 @@ impl Question<'_> {
     }
 
     /// Searches for what is neither in its place nor elsewhere in its file, and judges all.
-    fn judge<'c>(
-        &mut self,
-        looked: Vec<(Asked<'c>, Looked)>,
-    ) -> Vec<(Asked<'c>, Option<Judgement>)> {
+    fn judge<'c>(&mut self, looked: Vec<(Asked<'c>, Looked)>) -> Vec<Judged<'c>> {
         let mut wanted: BTreeMap<Sought, BTreeSet<String>> = BTreeMap::new();
         let mut known = Vec::with_capacity(looked.len());
         for (one, looked) in looked {
@@ -217,7 +240,7 @@ impl Question<'_> {
         let found = if wanted.is_empty() {
             BTreeMap::new()
         } else {
-            search(self.tree, &wanted, &mut self.spending)
+            search(self.source, &wanted, &mut self.spending)
         };
         let judged = known.into_iter().map(|(one, looked, known)| {
             let is_new = known.is_none();
@@ -264,7 +287,7 @@ impl Question<'_> {
 
     /// The place that a citation names, where it still holds what it says.
     fn still_there(&mut self, citation: &Citation) -> Option<Place> {
-        let mut looking = Looking::new(self.tree, self.memory);
+        let mut looking = Looking::new(self.source, self.memory);
         let path = path_of(citation)?;
         let looked = looking.at(path, &[citation], &mut self.spending).pop()?;
         let judged = judge(citation, &looked.sight, &Search::default())?;

@@ -5,6 +5,7 @@
 
 mod budget;
 mod cite;
+mod commit_tree;
 mod gate;
 pub mod limits;
 mod listing;
@@ -14,11 +15,13 @@ mod open;
 mod read;
 mod search;
 mod sought;
+mod source;
 mod symbols;
 mod tree;
 
 pub use budget::Budget;
 pub use cite::fingerprint;
-pub use gate::{Answer, Checked, Gate};
+pub use commit_tree::Error as CommitError;
+pub use gate::{Answer, Checked, Gate, check_at_main};
 pub use memory::Error as MemoryError;
 pub use tree::{Error, WorkTree};

@@ -49,7 +49,6 @@ pub(crate) fn of_directory(tree: &WorkTree, directory: &Path) -> Vec<PathBuf> {
         rules: None,
     };
     list(tree, &ahead, &mut listing, &mut Vec::new());
-    listing.files.sort_unstable();
     listing.files
 }
 

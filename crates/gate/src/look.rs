@@ -13,10 +13,10 @@ use crate::budget::Spending;
 use crate::limits::LOOKED_BYTES_MAX;
 use crate::memory::{Asked, Memory};
 use crate::open::Miss;
-use crate::read::{Found, read};
+use crate::read::Stamp;
 use crate::sought::Sought;
+use crate::source::{Opened, Source};
 use crate::symbols::Symbols;
-use crate::tree::WorkTree;
 
 /// What a look at one citation's place gave.
 #[derive(Clone, Debug)]
@@ -47,15 +47,15 @@ impl From<Miss> for Sight {
 
 /// Looks at places for one question.
 pub(crate) struct Looking<'a> {
-    tree: &'a WorkTree,
+    source: Source<'a>,
     memory: &'a Mutex<Memory>,
     bytes: u64,
 }
 
 impl<'a> Looking<'a> {
-    pub(crate) const fn new(tree: &'a WorkTree, memory: &'a Mutex<Memory>) -> Self {
+    pub(crate) const fn new(source: Source<'a>, memory: &'a Mutex<Memory>) -> Self {
         Self {
-            tree,
+            source,
             memory,
             bytes: 0,
         }
@@ -81,21 +81,21 @@ impl<'a> Looking<'a> {
         spending: &mut Spending,
     ) -> Result<Vec<Looked>, Miss> {
         let path: PathBuf = steps(path).map_err(Miss::Refused)?.iter().collect();
-        let found = Found::open(self.tree.root(), &path)?;
-        if let Some(kept) = self.kept(&path, &found, citations) {
+        let opened = self.source.open(&path)?;
+        if let Some(kept) = self.kept(&path, &opened, citations) {
             return Ok(kept);
         }
         if self.bytes >= LOOKED_BYTES_MAX {
             return Err(Miss::Unread(Unread::TooMany));
         }
-        let (bytes, stamp) = read(self.tree.root(), &path, found)?;
+        let (bytes, stamp) = self.source.read(&path, opened)?;
         self.bytes += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let mut seen = Seen::new(&path, &bytes);
         let looked: Vec<Looked> = citations
             .iter()
             .map(|citation| seen.looked(citation, spending))
             .collect();
-        if stamp.is_settled() {
+        if let Some(stamp) = stamp.filter(Stamp::is_settled) {
             let sights = citations.iter().zip(&looked);
             let sights = sights.filter_map(|(citation, one)| {
                 let asked = Asked::of(citation)?;
@@ -107,10 +107,11 @@ impl<'a> Looking<'a> {
     }
 
     /// What is known of all citations of a file that did not change, and that have not to be looked for in it.
-    fn kept(&self, path: &Path, found: &Found, citations: &[&Citation]) -> Option<Vec<Looked>> {
+    fn kept(&self, path: &Path, opened: &Opened, citations: &[&Citation]) -> Option<Vec<Looked>> {
+        let stamp = opened.stamp()?;
         let memory = self.memory.lock();
         let kept = citations.iter().map(|citation| {
-            let sight = memory.kept(path, found.stamp(), &Asked::of(citation)?)?;
+            let sight = memory.kept(path, stamp, &Asked::of(citation)?)?;
             (!is_sought(citation, sight)).then(|| Looked::from(sight.clone()))
         });
         kept.collect()

@@ -13,16 +13,14 @@ use sillok_core::gate::{Fingerprint, Place, Search, Text, Unread, is_plain};
 use sillok_core::limits::GATE_PLACES_MAX;
 
 use crate::budget::Spending;
-use crate::listing;
 use crate::open::Miss;
-use crate::read::{Found, read};
 use crate::sought::Sought;
+use crate::source::Source;
 use crate::symbols::{Symbols, signatures};
-use crate::tree::WorkTree;
 
 /// Looks for all of `wanted` at once, each with the paths that cite it.
 pub(crate) fn search(
-    tree: &WorkTree,
+    source: Source<'_>,
     wanted: &BTreeMap<Sought, BTreeSet<String>>,
     spending: &mut Spending,
 ) -> BTreeMap<Sought, Search> {
@@ -30,17 +28,15 @@ pub(crate) fn search(
     let mut hunt = Hunt::new(wanted.keys());
     let mut seen = BTreeSet::new();
     let folders: BTreeSet<&Path> = cited.iter().filter_map(|path| path.parent()).collect();
-    let beside = folders
-        .into_iter()
-        .flat_map(|folder| listing::of_directory(tree, folder));
+    let beside = folders.into_iter().flat_map(|folder| source.beside(folder));
     let mut beside: Vec<PathBuf> = beside.collect();
     sort_nearest_first(&mut beside, &cited);
-    let mut is_whole = hunt.files(tree, beside, &mut seen, spending);
+    let mut is_whole = hunt.files(source, beside, &mut seen, spending);
     if is_whole && !hunt.is_over() {
-        let listed = listing::of_tree(tree, spending);
+        let listed = source.files(spending);
         let mut files = listed.files;
         sort_nearest_first(&mut files, &cited);
-        is_whole = hunt.files(tree, files, &mut seen, spending) && listed.is_whole;
+        is_whole = hunt.files(source, files, &mut seen, spending) && listed.is_whole;
     } else {
         is_whole = false;
     }
@@ -79,6 +75,8 @@ struct Hunt<'a> {
     symbols: Vec<(usize, &'a str, Option<ContentHash>)>,
     /// What was found of each.
     found: Vec<Search>,
+    /// Whether a file could not be read that may hold any of it.
+    has_missed: bool,
 }
 
 impl<'a> Hunt<'a> {
@@ -89,6 +87,7 @@ impl<'a> Hunt<'a> {
             files: HashMap::new(),
             symbols: Vec::new(),
             found: Vec::new(),
+            has_missed: false,
         };
         for (at, sought) in hunt.sought.iter().enumerate() {
             match sought {
@@ -118,10 +117,10 @@ impl<'a> Hunt<'a> {
         self.found.iter().all(tells)
     }
 
-    /// Looks into files that were not seen yet, and says whether into all of them.
+    /// Looks into files that were not seen yet, and says whether there was room for all of them.
     fn files(
         &mut self,
-        tree: &WorkTree,
+        source: Source<'_>,
         files: Vec<PathBuf>,
         seen: &mut BTreeSet<PathBuf>,
         spending: &mut Spending,
@@ -130,7 +129,7 @@ impl<'a> Hunt<'a> {
             if seen.contains(&path) {
                 continue;
             }
-            if !spending.takes_file() || !self.file(tree, &path, spending) {
+            if !spending.takes_file() || !self.file(source, &path, spending) {
                 return false;
             }
             seen.insert(path);
@@ -138,14 +137,17 @@ impl<'a> Hunt<'a> {
         true
     }
 
-    /// Looks into a file, and says whether all of it was looked through, or nothing can be cited in it.
-    fn file(&mut self, tree: &WorkTree, path: &Path, spending: &mut Spending) -> bool {
-        let opened = Found::open(tree.root(), path);
-        let bytes = match opened.and_then(|found| read(tree.root(), path, found)) {
+    /// Looks into a file, and says whether there is room for more.
+    fn file(&mut self, source: Source<'_>, path: &Path, spending: &mut Spending) -> bool {
+        let opened = source.open(path);
+        let bytes = match opened.and_then(|opened| source.read(path, opened)) {
             Ok((bytes, _)) => bytes,
             // What is gone since, no file, or too large to be cited holds nothing that is looked for.
             Err(Miss::Gone | Miss::Refused(_) | Miss::Unread(Unread::TooLarge)) => return true,
-            Err(Miss::Unread(_)) => return false,
+            Err(Miss::Unread(_)) => {
+                self.has_missed = true;
+                return true;
+            }
         };
         spending.takes_bytes(bytes.len())
             && self.lines(path, &bytes, spending)
@@ -227,6 +229,7 @@ impl<'a> Hunt<'a> {
     }
 
     fn end(self, is_whole: bool) -> BTreeMap<Sought, Search> {
+        let is_whole = is_whole && !self.has_missed;
         let found = self.sought.into_iter().zip(self.found);
         found
             .map(|(sought, mut search)| {

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use sillok_core::citation::Citation;
 use sillok_core::gate::Verdict;
-use sillok_gate::{Gate, WorkTree};
+use sillok_gate::{Budget, CommitError, Gate, WorkTree, check_at_main};
 
-use super::folder::{Folder, function, judged, told};
+use super::folder::{Folder, file, function, judged, symbol, told};
 
 fn git(directory: &Path, args: &[&str]) {
     let mut command = Command::new("git");
@@ -114,4 +115,83 @@ fn a_submodule_is_part_of_the_work_tree_around_it_and_has_its_own() {
         Verdict::Valid
     );
     assert_eq!(judged(&gate, &own).refreshed, Some(cited));
+}
+
+/// What citations are at the main branch.
+fn at_main(path: &Path, citations: &[Citation]) -> Vec<Verdict> {
+    let entries: Vec<&[Citation]> = citations.iter().map(core::slice::from_ref).collect();
+    let (commit, answer) = check_at_main(path, &entries, Budget::WHOLE).unwrap();
+    assert_eq!(commit.len(), 40);
+    answer.entries.iter().map(|one| one.verdict).collect()
+}
+
+#[test]
+fn what_is_gone_on_a_branch_alone_is_not_gone_at_the_main_branch() {
+    let folder = repository();
+    folder.put("src/b.rs", &function(3));
+    let cited = [
+        folder.cite("src/a.rs", Some((4, 6))),
+        symbol(
+            "src/a.rs",
+            "number_2",
+            "pub fn number_2(rows: &[Row]) -> u64",
+        ),
+        // Not yet there.
+        folder.cite("src/b.rs", None),
+        file("src/nowhere.rs", None, None),
+    ];
+    use Verdict::{Moved, Stale, Unverifiable, Valid};
+    assert_eq!(at_main(folder.root(), &cited), [Valid, Valid, Stale, Stale]);
+    git(folder.root(), &["checkout", "--quiet", "-b", "topic"]);
+    git(folder.root(), &["rm", "--quiet", "src/a.rs"]);
+    git(folder.root(), &["commit", "--quiet", "-m", "two"]);
+    assert_eq!(told(&around(folder.root()), &cited[0]).0, Stale);
+    assert_eq!(at_main(folder.root(), &cited)[..2], [Valid, Valid]);
+    git(folder.root(), &["checkout", "--quiet", "main"]);
+    git(folder.root(), &["mv", "src/a.rs", "src/c.rs"]);
+    git(folder.root(), &["commit", "--quiet", "-m", "three"]);
+    assert_eq!(at_main(folder.root(), &cited)[..2], [Moved, Moved]);
+    git(folder.root(), &["merge", "--quiet", "topic", "-m", "four"]);
+    fs::remove_file(folder.path("src/c.rs")).ok();
+    git(folder.root(), &["add", "--all"]);
+    git(
+        folder.root(),
+        &["commit", "--quiet", "--allow-empty", "-m", "five"],
+    );
+    assert_eq!(at_main(folder.root(), &cited)[..2], [Stale, Stale]);
+    // What lies behind a link, or in a submodule, is in none of its commits.
+    std::os::unix::fs::symlink("src", folder.path("link")).unwrap();
+    let inner = repository();
+    let path = inner.root().to_str().unwrap();
+    git(
+        folder.root(),
+        &["submodule", "--quiet", "add", path, "vendor/inner"],
+    );
+    git(folder.root(), &["add", "."]);
+    git(folder.root(), &["commit", "--quiet", "-m", "six"]);
+    let behind = ["link/b.rs", "link", "vendor/inner/src/a.rs"].map(|path| file(path, None, None));
+    assert_eq!(at_main(folder.root(), &behind), [Unverifiable; 3]);
+}
+
+#[test]
+fn the_main_branch_is_that_of_the_remote_where_there_is_one() {
+    let origin = repository();
+    let clone = Folder::new();
+    let path = origin.root().to_str().unwrap();
+    git(clone.root(), &["clone", "--quiet", path, "."]);
+    let cited = [origin.cite("src/a.rs", Some((4, 6)))];
+    git(clone.root(), &["rm", "--quiet", "src/a.rs"]);
+    git(clone.root(), &["commit", "--quiet", "-m", "two"]);
+    assert_eq!(at_main(clone.root(), &cited), [Verdict::Valid]);
+    git(clone.root(), &["remote", "remove", "origin"]);
+    assert_eq!(at_main(clone.root(), &cited), [Verdict::Stale]);
+}
+
+#[test]
+fn without_a_main_branch_nothing_is_said_of_it() {
+    let folder = Folder::new();
+    let ask = || check_at_main(folder.root(), &[], Budget::WHOLE).unwrap_err();
+    assert!(matches!(ask(), CommitError::Open { .. }));
+    git(folder.root(), &["init", "--quiet", "--initial-branch=main"]);
+    assert!(matches!(ask(), CommitError::NoMain { .. }));
 }
