@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 
 use sillok_core::citation::Citation as Cited;
 use sillok_core::gate::Verdict;
-use sillok_gate::{Answer, Budget, Checked, Gate, WorkTree};
-use sillok_server::api::{Citation, GateCheck, RecallAnswer, RecallResult};
+use sillok_core::scope::{Level, Scope};
+use sillok_gate::{Answer, Budget, Checked, Gate, WorkTree, check_at_main};
+use sillok_server::api::{Citation, GateCheck, RecallAnswer, RecallResult, ReportStale};
 
 use super::citation;
 use crate::failure::Failure;
-use crate::output::one_line;
+use crate::git;
+use crate::output::{note, one_line};
+use crate::session::Session;
 
 /// What `--work-tree` says where none is meant.
 const NO_TREE: &str = "none";
@@ -21,18 +24,26 @@ const SHOWN_MAX: usize = 4;
 /// Characters of what is told of one.
 const LINE_CHARS_MAX: usize = 200;
 
-/// What was found, each with what the gate says of it, its citations as they are by now; what is stale is left out and
-/// counted.
+/// What was found and is gone from a work tree.
+#[derive(Debug, Default)]
+pub struct Gone {
+    root: PathBuf,
+    results: Vec<RecallResult>,
+}
+
+/// What was found, each with what the gate says of it, its citations as they are by now; what is stale is left out,
+/// counted, and given beside.
 ///
 /// # Errors
 /// [`Failure::Usage`] where a work tree is named that there is not.
 pub async fn checked(
     mut answer: RecallAnswer,
     said: Option<PathBuf>,
-) -> Result<RecallAnswer, Failure> {
+) -> Result<(RecallAnswer, Gone), Failure> {
     let Some(tree) = tree(said)? else {
-        return Ok(answer);
+        return Ok((answer, Gone::default()));
     };
+    let root = tree.path().to_owned();
     let entries: Vec<Numbered> = answer.results.iter().map(Numbered::of).collect();
     // A panic in there is one of ours: nothing is said of the results, as without a work tree.
     let Ok((entries, verdicts)) = tokio::task::spawn_blocking(move || {
@@ -42,10 +53,43 @@ pub async fn checked(
     })
     .await
     else {
-        return Ok(answer);
+        return Ok((answer, Gone::default()));
     };
-    apply(&mut answer, &entries, &verdicts);
-    Ok(answer)
+    let results = apply(&mut answer, &entries, &verdicts);
+    Ok((answer, Gone { root, results }))
+}
+
+/// Says for a task which of what is gone here is gone at the main branch as well, so that it leaves recall for all. What
+/// the server refuses is noted: the answer is there already.
+pub async fn report(session: &Session, task: &Scope, gone: Gone) {
+    if task.level() != Level::Task || gone.results.is_empty() {
+        return;
+    }
+    let root = gone.root.clone();
+    let entries: Vec<Numbered> = gone.results.iter().map(Numbered::of).collect();
+    let looked = tokio::task::spawn_blocking(move || {
+        let citations: Vec<&[Cited]> = entries.iter().map(|one| &*one.citations).collect();
+        check_at_main(&root, &citations, Budget::PATIENT)
+    });
+    // Without a repository, or a main branch, nothing is said of one.
+    let (Ok(Ok((commit, there))), Some(here)) = (looked.await, git::head(&gone.root)) else {
+        return;
+    };
+    for (result, checked) in gone.results.iter().zip(&there.entries) {
+        if checked.verdict != Verdict::Stale {
+            continue;
+        }
+        let body = ReportStale {
+            task: task.to_string(),
+            entry: result.entry.to_string(),
+            expected_version: result.version,
+            commit: commit.clone(),
+            repository: here.repository.clone(),
+        };
+        if let Err(failure) = session.client.report_stale(&body).await {
+            note(&failure.to_string());
+        }
+    }
 }
 
 /// What a file of the work tree here says, or so many lines of it; none where there is no such thing.
@@ -118,7 +162,8 @@ impl Numbered {
     }
 }
 
-fn apply(answer: &mut RecallAnswer, entries: &[Numbered], verdicts: &Answer) {
+/// Puts what the gate says into an answer, and takes out what is stale.
+fn apply(answer: &mut RecallAnswer, entries: &[Numbered], verdicts: &Answer) -> Vec<RecallResult> {
     let results = answer.results.iter_mut().zip(entries);
     for ((result, entry), checked) in results.zip(&verdicts.entries) {
         result.gate = checked.verdict;
@@ -133,11 +178,12 @@ fn apply(answer: &mut RecallAnswer, entries: &[Numbered], verdicts: &Answer) {
             }
         }
     }
-    let before = answer.results.len();
-    answer.results.retain(|result| result.gate.is_recalled());
-    let stale = before - answer.results.len();
-    answer.stale += u64::try_from(stale).unwrap_or(u64::MAX);
-    answer.tokens = answer.results.iter().map(|result| result.tokens).sum();
+    let all = core::mem::take(&mut answer.results).into_iter();
+    let (recalled, stale): (Vec<_>, Vec<_>) = all.partition(|result| result.gate.is_recalled());
+    answer.stale += u64::try_from(stale.len()).unwrap_or(u64::MAX);
+    answer.tokens = recalled.iter().map(|result| result.tokens).sum();
+    answer.results = recalled;
+    stale
 }
 
 fn checks(entry: &Numbered, checked: &Checked) -> Vec<GateCheck> {

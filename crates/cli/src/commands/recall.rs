@@ -55,7 +55,7 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
         }),
     };
     let answer = ask(session, request, is_said).await?;
-    let answer = gate::checked(answer, recall.work_tree).await?;
+    let (answer, gone) = gate::checked(answer, recall.work_tree).await?;
     session.output.show(&answer, |style| {
         let elsewhere = answer.at.as_ref().and_then(elsewhere);
         let lacking = (!answer.whole).then(|| LACKING.to_owned());
@@ -81,7 +81,9 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
         let notes = stale.into_iter().chain(lacking).chain(elsewhere);
         shown.extend(notes.map(|text| style.dim(&text)));
         shown.join("\n\n")
-    })
+    })?;
+    gate::report(session, &scope, gone).await;
+    Ok(())
 }
 
 /// The commit that is asked about: the one that was said, or that the work tree stands at, if there is one.

@@ -81,7 +81,9 @@ async fn what_is_gone_is_left_out_and_counted_and_what_moved_names_where_it_is()
     ]);
     fs::rename(root.join("b.rs"), root.join("moved.rs")).unwrap();
     fs::remove_file(root.join("c.rs")).unwrap();
-    let told = checked(found.clone(), Some(root.to_owned())).await.unwrap();
+    let (told, gone) = checked(found.clone(), Some(root.to_owned())).await.unwrap();
+    assert_eq!(gone.results.len(), 1);
+    assert_eq!(gone.results[0].entry, EntryId::from_bytes([3; 16]));
     let verdicts: Vec<Verdict> = told.results.iter().map(|result| result.gate).collect();
     assert_eq!(verdicts, [Verdict::Valid, Verdict::Moved, Verdict::Valid]);
     assert_eq!((told.stale, told.tokens), (1, 15));
@@ -96,7 +98,7 @@ async fn what_is_gone_is_left_out_and_counted_and_what_moved_names_where_it_is()
         0,
         "it rests on nothing here"
     );
-    let as_it_was = checked(found, Some(NO_TREE.into())).await.unwrap();
+    let (as_it_was, _) = checked(found, Some(NO_TREE.into())).await.unwrap();
     assert_eq!((as_it_was.stale, as_it_was.results.len()), (0, 4));
 }
 
