@@ -107,16 +107,14 @@ impl CommitTree {
     }
 
     pub(crate) fn read(&self, blob: Blob) -> Result<Vec<u8>, Miss> {
-        let denied = |_| Miss::Unread(Unread::Denied);
-        let header = self.repository.find_header(blob.0).map_err(denied)?;
+        let denied = || Miss::Unread(Unread::Denied);
+        let header = self.repository.find_header(blob.0);
+        let header = header.map_err(|_| denied())?;
         if header.size() > FILE_BYTES_MAX {
             return Err(Miss::Unread(Unread::TooLarge));
         }
-        let bytes = self
-            .repository
-            .find_blob(blob.0)
-            .map_err(denied)?
-            .take_data();
+        let found = self.repository.find_blob(blob.0);
+        let bytes = found.map_err(|_| denied())?.take_data();
         if bytes.starts_with(POINTER) {
             // What it stands for is kept elsewhere because it is large.
             return Err(Miss::Unread(Unread::TooLarge));

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use sillok_core::citation::Citation;
 use sillok_core::gate::{
-    Judgement, Place, Reason, Search, Sight, Unread, Verdict, is_checked, is_sought, judge, verdict,
+    Judgement, Place, Reason, Search, Sight, Unread, Verdict, is_checked, is_sought, judge, steps,
+    verdict,
 };
 
 use crate::budget::{Budget, Spending};
@@ -231,9 +232,10 @@ impl Question<'_> {
         for (one, looked) in looked {
             let search = self.known(one.2, &looked);
             if search.is_none() {
-                let sought = Sought::of(one.2).zip(path_of(one.2));
+                let path = path_of(one.2).and_then(|path| steps(path).ok());
+                let sought = Sought::of(one.2).zip(path);
                 let (sought, path) = sought.expect("what is sought says what and where");
-                wanted.entry(sought).or_default().insert(path.to_owned());
+                wanted.entry(sought).or_default().insert(path.join("/"));
             }
             known.push((one, looked, search));
         }

@@ -20,8 +20,8 @@ pub const OPENS_MAX: u32 = 8;
 pub const LISTED_MAX: usize = 1_000_000;
 /// Directories that lie in one another.
 pub const DEPTH_MAX: usize = 256;
-/// Bytes of one file of ignore rules, and of all of them on the way to a directory.
-pub const IGNORE_BYTES_MAX: u64 = 256 << 10;
+/// Bytes of a file of ignore rules. A longer one says nothing: to make out its patterns takes long.
+pub const IGNORE_BYTES_MAX: u64 = 64 << 10;
 /// Files whose fingerprints are kept in memory; then all are forgotten.
 pub const KEPT_FILES_MAX: usize = 16_384;
 /// Ranges and symbols of one file that are kept of it.

@@ -40,14 +40,21 @@ struct Rules {
     above: Option<Arc<Self>>,
 }
 
-/// The files of one directory, as far as there are not too many.
+/// The files of one directory that git does not ignore, as far as there are not too many.
 pub(crate) fn of_directory(tree: &WorkTree, directory: &Path) -> Vec<PathBuf> {
-    let mut listing = Listing::default();
-    let ahead = Ahead {
-        path: directory.to_owned(),
+    let mut ahead = Ahead {
+        path: PathBuf::new(),
         depth: 0,
-        rules: None,
+        rules: rules(tree, Path::new(""), None),
     };
+    for step in directory {
+        ahead.path.push(step);
+        if is_ignored(ahead.rules.as_ref(), &ahead.path, true) {
+            return Vec::new();
+        }
+        ahead.rules = rules(tree, &ahead.path, ahead.rules);
+    }
+    let mut listing = Listing::default();
     list(tree, &ahead, &mut listing, &mut Vec::new());
     listing.files
 }
@@ -68,7 +75,7 @@ pub(crate) fn of_tree(tree: &WorkTree, spending: &Spending) -> Listing {
             listing.is_whole = false;
             break;
         }
-        next.rules = rules(tree, &next);
+        next.rules = rules(tree, &next.path, next.rules);
         list(tree, &next, &mut listing, &mut ahead);
     }
     listing
@@ -144,10 +151,11 @@ fn open(tree: &WorkTree, path: &Path) -> Option<OwnedFd> {
 }
 
 /// The rules for what lies in a directory. A file of rules that may not be read says nothing.
-fn rules(tree: &WorkTree, of: &Ahead) -> Option<Arc<Rules>> {
-    let above = of.rules.clone();
-    let own = own_rules(tree, &of.path);
-    own.map_or(above.clone(), |own| Some(Arc::new(Rules { own, above })))
+fn rules(tree: &WorkTree, directory: &Path, above: Option<Arc<Rules>>) -> Option<Arc<Rules>> {
+    match own_rules(tree, directory) {
+        Some(own) => Some(Arc::new(Rules { own, above })),
+        None => above,
+    }
 }
 
 fn own_rules(tree: &WorkTree, directory: &Path) -> Option<Gitignore> {

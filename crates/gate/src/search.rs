@@ -97,7 +97,9 @@ impl<'a> Hunt<'a> {
                 Sought::File(print) => {
                     hunt.files.insert(*print, at);
                 }
-                Sought::Symbol(name, signature) => hunt.symbols.push((at, name, *signature)),
+                Sought::Symbol(name, signature) => {
+                    hunt.symbols.push((at, name.as_str(), *signature))
+                }
             }
         }
         hunt.found = hunt

@@ -115,6 +115,9 @@ fn what_git_ignores_is_no_place_to_move_to() {
     folder.put("src/x.tmp", &function(2));
     fs::remove_file(folder.path("src/a.rs")).unwrap();
     assert_eq!(told(&folder.gate(), &cited).0, Verdict::Stale);
+    folder.put("docs/.gitignore", "/own.rs\n");
+    folder.put("docs/own.rs", &function(2));
+    assert_eq!(told(&folder.gate(), &cited).0, Verdict::Stale);
     folder.put("lib/kept.tmp", &function(2));
     assert_eq!(told(&folder.gate(), &cited).0, Verdict::Moved);
 }
