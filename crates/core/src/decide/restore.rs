@@ -16,9 +16,9 @@ use crate::retention::Retirement;
 use crate::secret::mask;
 use crate::trust::Trust;
 
-/// Gives an entry back that maintenance or the gate took out, with the status that it has by what stands behind it. It comes among
-/// those that hold by now as one that is written does: it is refused where another says the same, and a person is asked
-/// where another is like it or contradicts it. Whatever a person took out stays out: that is undone where it was decided.
+/// Gives an entry back that maintenance or the gate took out, with the status that it has by what stands behind it. It comes
+/// among those that hold by now as one that is written does: it is refused where another says the same, and a person is
+/// asked where another is like it or contradicts it. Whatever a person took out stays out: that is undone where it was decided.
 pub(super) fn restore(context: &Context<'_>, id: EntryId, reason: &str) -> Result<Decision, Error> {
     check_stated("reason", reason)?;
     let head = context.state.head(id).ok_or_else(|| {

@@ -28,9 +28,9 @@ pub struct ReportReuse {
     pub outcome: ReuseOutcome,
 }
 
-/// Says for a task that what an entry rests on is gone at the project's main branch, as the cognitive gate found there. Whoever may
-/// write entries in the entry's scope takes it out of recall by that; of others two tasks have to find it stale. It can be
-/// restored.
+/// Says for a task that what an entry rests on is gone at the project's main branch, as the cognitive gate found there.
+/// Whoever may write entries in the entry's scope takes it out of recall by that; of others two tasks have to find it
+/// stale. It can be restored.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportStale {
