@@ -156,6 +156,11 @@ impl<'a> Walk<'a> {
             node,
             source: self.source,
             inside: self.open.last().map_or(Inside::File, |open| open.inside),
+            modules: self
+                .open
+                .iter()
+                .filter(|open| open.inside == Inside::File)
+                .count(),
         };
         match rules.role(node) {
             Role::Nothing => {}

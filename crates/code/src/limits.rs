@@ -26,3 +26,45 @@ pub const IMPORT_PARTS_MAX: usize = 20_000;
 pub const PARSE_TURNS_MIN: u64 = 20_000;
 /// See [`PARSE_TURNS_MIN`].
 pub const PARSE_TURNS_A_BYTE: u64 = 2;
+
+/// Entries of folders that one walk looks at, files that are passed over as well.
+pub const ENTRIES_MAX: u64 = 1_000_000;
+/// Files of a work tree that are listed.
+pub const FILES_MAX: usize = 200_000;
+/// Bytes of a path from the root of the work tree.
+pub const PATH_BYTES_MAX: usize = 1_024;
+/// Globs of what is passed over.
+pub const GLOBS_MAX: usize = 256;
+/// Bytes of memory that what is known of files may take, about. What does not fit is listed, and nothing is said of it.
+pub const INDEX_BYTES_MAX: usize = 256 << 20;
+/// Threads that read and parse. Commits and answers need the other cores.
+pub const THREADS: usize = 2;
+
+/// Files that one import may mean.
+pub const TARGETS_MAX: usize = 256;
+/// Symbols that one call may mean. A name that more of them have says nothing.
+pub const CANDIDATES_MAX: usize = 16;
+/// Places that are looked at on the way from one import or call to what it means.
+pub const LOOKUPS_MAX: usize = 4_096;
+/// What is told of what depends on something.
+pub const DEPENDENTS_MAX: usize = 10_000;
+/// Steps from a dependent to what it depends on.
+pub const DEPENDENTS_DEPTH_MAX: u32 = 8;
+/// Files in which names are looked up for one question.
+pub const DEPENDENTS_LOOKUPS_MAX: usize = 200_000;
+/// Names that are told of what was not followed.
+pub const CUT_NAMES_MAX: usize = 16;
+
+/// Bytes of a cache file that is read.
+pub const CACHE_BYTES_MAX: u64 = 512 << 20;
+
+/// How long nothing must change before a change is told.
+pub const DEBOUNCE_MS: u64 = 1_000;
+/// How long a change waits at most, while others go on.
+pub const DEBOUNCE_MS_MAX: u64 = 10_000;
+/// Paths that are told one by one. Of more, the whole tree is.
+pub const CHANGED_PATHS_MAX: usize = 10_000;
+/// Events that wait for the thread that gathers them. With more, the whole tree is looked at again.
+pub const EVENTS_MAX: usize = 16_384;
+/// Folders that are watched.
+pub const WATCHED_MAX: usize = 65_536;

@@ -50,6 +50,8 @@ pub(crate) struct Site<'t, 'a> {
     pub(crate) node: Node<'t>,
     pub(crate) source: &'a [u8],
     pub(crate) inside: Inside,
+    /// Modules of the same file that it lies in.
+    pub(crate) modules: usize,
 }
 
 /// What a node declares.

@@ -145,7 +145,8 @@ fn uses(site: &Site<'_, '_>, found: &mut Found) {
                     .named_child(0)
                     .map(|path| site.text(path))
                     .unwrap_or_default();
-                found.import(&site, &joined(&before, &path), Some("*"), None);
+                let path = outside_of(&joined(&before, &path), site.modules);
+                found.import(&site, &path, Some("*"), None);
             }
             "self" => leaf(&site, found, &before, None),
             _ => leaf(&site, found, &joined(&before, &site.text(node)), None),
@@ -162,10 +163,30 @@ fn joined(before: &str, path: &str) -> String {
     }
 }
 
+/// Within a module that stands in the same file, `super` is that file, or what is around it.
+fn outside_of(path: &str, modules: usize) -> String {
+    let (mut rest, mut left) = (path, modules);
+    while left > 0 {
+        let Some(outer) = rest.strip_prefix("super") else {
+            break;
+        };
+        if !outer.is_empty() && !outer.starts_with("::") {
+            break;
+        }
+        rest = outer.trim_start_matches("::");
+        left -= 1;
+    }
+    if left == modules || rest == "super" || rest.starts_with("super::") {
+        return rest.to_owned();
+    }
+    joined("self", rest)
+}
+
 fn leaf(site: &Site<'_, '_>, found: &mut Found, path: &str, alias: Option<&str>) {
+    let path = outside_of(path, site.modules);
     match path.rsplit_once("::") {
         Some((module, name)) => found.import(site, module, Some(name), alias),
-        None => found.import(site, path, None, alias),
+        None => found.import(site, &path, None, alias),
     }
 }
 
