@@ -133,7 +133,7 @@ mod tests {
         };
         let mut spending = budget.begin();
         assert!(spending.takes_file() && spending.takes_bytes(10));
-        assert!(!spending.takes_file() && !spending.takes_bytes(1));
+        assert!(!spending.takes_bytes(1) && !spending.takes_file());
         let mut spending = budget.begin();
         assert!(spending.takes_file() && spending.takes_file() && !spending.takes_file());
     }

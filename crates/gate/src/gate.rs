@@ -133,7 +133,7 @@ impl Gate {
 /// looked at, and each of them there. What is in no object of the repository is unverifiable. Takes time; it blocks.
 ///
 /// # Errors
-/// [`commit_tree::Error`]
+/// [`CommitError`](crate::CommitError)
 pub fn check_at_main(
     repository: &Path,
     entries: &[&[Citation]],

@@ -178,7 +178,7 @@ fn read(path: &Path) -> Option<Written> {
 
 /// Writes it whole or not at all: several processes may do so at once.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let write = || {
+    let write = || -> std::io::Result<()> {
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());

@@ -36,7 +36,7 @@ impl WorkTree {
     pub fn at(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
-        match rustix::fs::open(&path, flags, Mode::empty()) {
+        match rustix::fs::open(path.as_path(), flags, Mode::empty()) {
             Ok(root) => Ok(Self { root, path }),
             Err(error) => Err(Error::Open {
                 path,
