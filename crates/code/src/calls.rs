@@ -328,11 +328,17 @@ impl<'t> Look<'t, '_> {
         }
     }
 
-    /// What imports of all names, and includes, bring along.
+    /// What imports of all names, and includes, bring along. What a header declares is linked with the one place that has
+    /// its body.
     fn brought_along(&mut self, callee: &str) -> Places {
         let is_c = matches!(self.language(), Language::C | Language::Cpp);
         let brings = |import: &Import| is_c || import.name.as_deref() == Some("*");
-        self.imported(brings, |_, _| Some(callee.into()))
+        let found = self.imported(brings, |_, _| Some(callee.into()));
+        if !is_c || found.is_empty() {
+            return found;
+        }
+        let linked = self.everywhere(|symbol| symbol.fingerprint.body.is_some());
+        if linked.is_certain { linked } else { found }
     }
 
     /// What other files of the package declare, where a package is what lies in one folder.

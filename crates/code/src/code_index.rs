@@ -4,7 +4,7 @@
 //! them. It must not know how files are read, and takes no time: who asks for a look carries it out (see `scan`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::read::FileHash;
@@ -245,21 +245,20 @@ fn gone(tree: &WorkTree, scanned: &Scanned) -> Vec<Arc<str>> {
         .map(|(path, _)| path.as_ref())
         .collect();
     let is_asked_for = |path: &str| {
-        scanned
-            .only
-            .as_ref()
-            .is_none_or(|only: &BTreeSet<PathBuf>| {
-                Path::new(path)
-                    .ancestors()
-                    .any(|above| only.contains(above))
-            })
+        let only = scanned.only.as_ref();
+        only.is_none_or(|only| {
+            Path::new(path)
+                .ancestors()
+                .any(|above| only.contains(above))
+        })
     };
-    let mut gone: Vec<Arc<str>> = tree
-        .files()
-        .keys()
-        .filter(|path| !found.contains(path.as_ref()) && is_asked_for(path))
-        .cloned()
-        .collect();
+    let mut gone = Vec::new();
+    for path in tree.files().keys() {
+        let name: &str = path;
+        if !found.contains(name) && is_asked_for(name) {
+            gone.push(Arc::clone(path));
+        }
+    }
     gone.sort_unstable();
     gone
 }

@@ -11,7 +11,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Point, Tree, TreeCursor};
 use crate::file_index::{Call, FileCut, FileIndex, Fingerprint, Import, Symbol, SymbolId};
 use crate::language::Language;
 use crate::limits::{
-    CALLS_MAX, FILE_BYTES_MAX, IMPORTS_MAX, NAME_BYTES_MAX, NESTING_MAX, PARSE_TURNS_A_BYTE,
+    CALLS_MAX, FILE_BYTES_MAX, IMPORTS_MAX, NAME_BYTES_MAX, NESTING_MAX, PARSE_TURN_BYTES,
     PARSE_TURNS_MIN, SYMBOLS_MAX,
 };
 use crate::rules::{Declared, Found, Inside, Role, Rules, Site};
@@ -56,7 +56,7 @@ fn parse(language: Language, bytes: &[u8]) -> Result<Tree, Error> {
     let grammar = language.grammar().expect("what has rules has a grammar");
     let mut parser = Parser::new();
     parser.set_language(&grammar)?;
-    let mut turns_left = PARSE_TURNS_MIN + PARSE_TURNS_A_BYTE * bytes.len() as u64;
+    let mut turns_left = PARSE_TURNS_MIN + bytes.len() as u64 / PARSE_TURN_BYTES;
     let mut progress = |_: &tree_sitter::ParseState| {
         turns_left = turns_left.saturating_sub(1);
         if turns_left == 0 {
@@ -152,28 +152,30 @@ impl<'a> Walk<'a> {
     }
 
     fn enter(&mut self, rules: &Rules, node: Node<'_>, depth: u32) {
-        let site = Site {
-            node,
-            source: self.source,
-            inside: self.open.last().map_or(Inside::File, |open| open.inside),
-            modules: self
-                .open
-                .iter()
-                .filter(|open| open.inside == Inside::File)
-                .count(),
-        };
         match rules.role(node) {
             Role::Nothing => {}
             Role::Comment => self.comments.push(range(node)),
             Role::Declares(declare) => {
+                let site = self.site(node);
                 if let Some(declared) = declare(&site) {
                     self.declare(&site, declared, depth);
                 }
             }
             Role::Reads(read) => {
+                let site = self.site(node);
                 read(&site, &mut self.found);
                 self.take_found();
             }
+        }
+    }
+
+    fn site<'t>(&self, node: Node<'t>) -> Site<'t, 'a> {
+        let modules = self.open.iter().filter(|open| open.inside == Inside::File);
+        Site {
+            node,
+            source: self.source,
+            inside: self.open.last().map_or(Inside::File, |open| open.inside),
+            modules: modules.count(),
         }
     }
 

@@ -10,6 +10,8 @@ pub mod debounce;
 mod dependents;
 mod extract;
 mod file_index;
+pub mod follow;
+mod graph;
 mod language;
 pub mod limits;
 mod manifest;
@@ -32,6 +34,7 @@ pub use extract::{Error, index};
 pub use file_index::{
     Call, FileCut, FileIndex, Fingerprint, Import, Symbol, SymbolId, SymbolKind, own_name,
 };
+pub use graph::{CodeEdge, CodeEdgeKind, CodeGraph, CodeGraphLimits};
 pub use language::Language;
 pub use read::{FileHash, Unread};
 pub use scan::{Plan, Scanned};

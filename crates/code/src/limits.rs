@@ -21,11 +21,11 @@ pub const DECLARATORS_MAX: usize = 32;
 /// Parts that are read of one import statement.
 pub const IMPORT_PARTS_MAX: usize = 20_000;
 
-/// Calls of the parser's progress callback for a file without bytes, and more of them for each byte. The parser makes one
-/// for each hundred of its steps, and takes a step or two for a token; recovery from errors takes more.
-pub const PARSE_TURNS_MIN: u64 = 20_000;
+/// Calls of the parser's progress callback for a file without bytes, and of how many bytes each is one more. The parser makes
+/// one for each hundred of its steps, and takes a step or two for a token; recovery from errors takes more.
+pub const PARSE_TURNS_MIN: u64 = 5_000;
 /// See [`PARSE_TURNS_MIN`].
-pub const PARSE_TURNS_A_BYTE: u64 = 2;
+pub const PARSE_TURN_BYTES: u64 = 8;
 
 /// Entries of folders that one walk looks at, files that are passed over as well.
 pub const ENTRIES_MAX: u64 = 1_000_000;
@@ -68,3 +68,7 @@ pub const CHANGED_PATHS_MAX: usize = 10_000;
 pub const EVENTS_MAX: usize = 16_384;
 /// Folders that are watched.
 pub const WATCHED_MAX: usize = 65_536;
+/// Looks that wait for their turn.
+pub const BATCHES_MAX: usize = 64;
+/// How long nothing is to be looked at before the cache is stored.
+pub const CACHE_IDLE_MS: u64 = 5_000;

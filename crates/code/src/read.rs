@@ -116,8 +116,10 @@ pub(crate) fn read(path: &Path, now_s: i64) -> Result<Content, Unread> {
         return Err(Unread::TooLarge);
     }
     let mut bytes = Vec::with_capacity(usize::try_from(before.size()).unwrap_or(0));
-    let read = Read::by_ref(&mut file).take(FILE_BYTES_MAX + 1);
-    { read }.read_to_end(&mut bytes).map_err(|_| Unread::Gone)?;
+    Read::by_ref(&mut file)
+        .take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|_| Unread::Gone)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Unread::TooLarge);
     }
@@ -138,4 +140,39 @@ fn open(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_not_read_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let made = std::process::Command::new("mkfifo")
+            .arg(at("pipe"))
+            .status();
+        assert!(made.unwrap().success());
+        std::fs::write(at("file"), "text").unwrap();
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        let read = |name: &str| read(&at(name), i64::MAX);
+        for name in ["pipe", "link", "."] {
+            assert_eq!(read(name).err(), Some(Unread::NoFile), "{name}");
+        }
+        assert_eq!(read("none").err(), Some(Unread::Gone));
+        assert_eq!(read("file").unwrap().bytes, b"text");
+    }
+
+    #[test]
+    fn what_may_change_without_a_trace_has_no_stamp() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "text").unwrap();
+        let changed = std::fs::metadata(&path).unwrap().ctime();
+        assert_eq!(read(&path, changed + SETTLED_AFTER_S).unwrap().stamp, None);
+        let later = read(&path, changed + SETTLED_AFTER_S + 1).unwrap();
+        assert!(later.stamp.is_some());
+        assert_eq!(later.stamp, Stamp::at(&path));
+    }
 }

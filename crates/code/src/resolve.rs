@@ -4,6 +4,7 @@
 //! file: what a build is configured to do beside that is not known.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::file_index::{FileIndex, Import};
@@ -120,12 +121,13 @@ impl<'a> Resolver<'a> {
             format!("{folder}/")
         };
         let numbers = self.numbers;
+        let from = (Bound::Included(start.as_str()), Bound::Unbounded);
         numbers
-            .range::<str, _>(start.as_str()..)
+            .range::<str, _>(from)
             .take(LOOKUPS_MAX)
-            .take_while(move |(path, _)| path.starts_with(&start))
+            .take_while(move |(path, _)| path.starts_with(start.as_str()))
             .filter(move |(path, _)| place::parent(path) == folder)
-            .map(|(path, number)| (path.as_ref(), *number))
+            .map(|(path, number)| (&**path, *number))
     }
 
     /// The folders of the manifests that give this name, in order.

@@ -95,7 +95,8 @@ impl Tables {
         language: Language,
         package: &str,
     ) -> impl Iterator<Item = FileNumber> + use<'a> {
-        let files = self.packages.get(&(language, package.into()));
+        let key: (Language, Box<str>) = (language, package.into());
+        let files = self.packages.get(&key);
         files.into_iter().flatten().copied()
     }
 

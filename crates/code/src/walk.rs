@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -164,7 +165,8 @@ fn builder(
 /// Whether a path lies on the way to one of these, or below one.
 fn leads_to(path: &Path, only: &BTreeSet<PathBuf>) -> bool {
     let is_below = path.ancestors().any(|above| only.contains(above));
-    let next = only.range::<Path, _>(path..).next();
+    let from = (Bound::Included(path), Bound::Unbounded);
+    let next = only.range::<Path, _>(from).next();
     is_below || next.is_some_and(|next| next.starts_with(path))
 }
 

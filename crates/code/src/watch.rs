@@ -120,7 +120,7 @@ fn handler(
     root: &Path,
     sender: &SyncSender<Told>,
     lost: &Arc<AtomicBool>,
-) -> impl Fn(notify::Result<Event>) + Send + 'static {
+) -> impl Fn(notify::Result<Event>) + Send + use<> {
     let (root, sender, lost) = (root.to_owned(), sender.clone(), Arc::clone(lost));
     move |event| {
         for change in changes(&root, event) {

@@ -103,7 +103,7 @@ fn places_that_lie_outside_are_damage_whatever_the_hash_says() {
     }
     let payload = postcard::to_stdvec(&rows).unwrap();
     let hash = blake3::hash(&payload);
-    let bytes = [&bytes[..12], hash.as_bytes(), &payload].concat();
+    let bytes = [&bytes[..12], &hash.as_bytes()[..], &payload[..]].concat();
     std::fs::write(&path, bytes).unwrap();
     assert!(matches!(
         CodeIndex::load(folder.path()),

@@ -82,7 +82,6 @@ fn pipes_are_never_opened() {
     let mut index = tree.index();
     assert_eq!(listed(&index), ["a.py"]);
     assert_eq!(index.tree("t").unwrap().passed().special, 1);
-    // One that takes the place of a file between the walk and the reading is not waited for.
     tree.remove("a.py");
     tree.rename("pipe.py", "a.py");
     look(&mut index, "t", tree.root(), Some(paths(&["a.py"])));

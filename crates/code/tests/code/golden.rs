@@ -105,7 +105,7 @@ method Client::new 16-22: pub async fn new( inner: T, ) -> Self
 module tests 26-29: mod tests
 function tests::it 28-28: fn it()
 import crate::store *
-import self * 
+import self *
 import self wire (declared)
 import std::collections BTreeMap
 import std::collections hash_map
@@ -116,7 +116,7 @@ call Client::read -> [wire] decode
 call Client::new -> [] len
 call tests::it -> [Client] new
 call Client::read -> [self] step
-call Client::new -> [Vec] with_capacity
+call Client::new -> [] with_capacity
 ",
     );
 }
@@ -230,7 +230,7 @@ import ./later -
 import ./one -
 call each -> [queue] next
 call helper -> one
-call Queue.push -> [] push
+call Queue.push -> [this.#items] push
 call Queue.push -> size
 ",
     );

@@ -1,7 +1,8 @@
 //! What imports and calls mean, and what depends on what.
 
 use sillok_code::{
-    CodeNode, CutReason, Dependents, DependentsLimits, Relation, SymbolRef, WorkTree,
+    CodeEdgeKind, CodeGraphLimits, CodeNode, CutReason, Dependents, DependentsLimits, Relation,
+    SymbolRef, WorkTree,
 };
 
 use crate::tree::Tree;
@@ -86,7 +87,7 @@ fn imports_of_rust_lead_to_the_files_of_modules() {
         imported(tree, &a("store/log.rs")),
         targets(&[&a("wire.rs")])
     );
-    assert_eq!(imported(tree, &a("wire.rs")), []);
+    assert!(imported(tree, &a("wire.rs")).is_empty());
     let main = "crates/b/src/main.rs";
     assert_eq!(imported(tree, main), targets(&[&a("store.rs")]));
     assert_eq!(
@@ -246,8 +247,10 @@ fn imports_of_python_go_java_and_c_lead_to_files() {
         (vec!["j/com/it/deep/B.java B.b".to_owned()], false)
     );
     assert_eq!(imported(tree, "c/main.c"), targets(&["c/list.h"]));
-    let (symbols, is_certain) = meant(tree, "c/main.c", "list_size");
-    assert_eq!((symbols.len(), is_certain), (1, true));
+    assert_eq!(
+        meant(tree, "c/main.c", "list_size"),
+        certain(&["c/list.c list_size"])
+    );
 }
 
 #[test]
@@ -390,4 +393,55 @@ fn from_what_is_uncertain_the_walk_does_not_go_on() {
         .map(|it| (it.is_certain, it.depth))
         .collect();
     assert_eq!(told, [(false, 1)]);
+}
+
+#[test]
+fn a_work_tree_is_nodes_and_edges_as_far_as_there_is_room() {
+    let tree = Tree::new(&[
+        (
+            "lib/b.py",
+            "class B:\n    def run(self): pass\ndef go(): pass\n",
+        ),
+        ("a.py", "from lib.b import go\ndef main(): go()\nmain()\n"),
+    ]);
+    let index = tree.index();
+    let tree = index.tree("t").unwrap();
+    let said = |limits: &CodeGraphLimits| {
+        let graph = tree.graph(limits);
+        let written = |at: usize| match &graph.nodes[at] {
+            CodeNode::File(path) => path.to_string(),
+            CodeNode::Symbol(symbol) => name(tree, symbol),
+        };
+        let edges = graph.edges.iter();
+        let mut edges: Vec<String> = edges
+            .map(|it| format!("{} {:?} {}", written(it.from), it.kind, written(it.to)))
+            .collect();
+        edges.sort();
+        (edges, graph.is_cut)
+    };
+    let all = CodeGraphLimits::of(100, 100);
+    let expected = [
+        "B Contains B.run",
+        "a.py Calls main",
+        "a.py Contains main",
+        "a.py Imports lib/b.py",
+        "lib/b.py Contains B",
+        "lib/b.py Contains go",
+        "main Calls go",
+    ];
+    assert_eq!(said(&all), (expected.map(str::to_owned).to_vec(), false));
+    let under = CodeGraphLimits {
+        under: "lib".to_owned(),
+        ..all.clone()
+    };
+    assert_eq!(said(&under).0.len(), 3);
+    assert!(said(&CodeGraphLimits::of(3, 100)).1);
+    let graph = tree.graph(&CodeGraphLimits::of(100, 2));
+    assert!(graph.is_cut && graph.edges.len() == 2);
+    assert!(
+        graph
+            .edges
+            .iter()
+            .all(|edge| edge.kind != CodeEdgeKind::Calls || edge.is_certain)
+    );
 }

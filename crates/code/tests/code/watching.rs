@@ -3,7 +3,9 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant, SystemTime};
 
+use sillok_code::cache::FILE_NAME;
 use sillok_code::debounce::{Batch, DebounceOptions};
+use sillok_code::follow::{FollowOptions, Follower};
 use sillok_code::watch::Watch;
 use sillok_code::{CodeIndex, WalkOptions};
 
@@ -108,4 +110,36 @@ fn a_watch_ends_at_once_when_it_is_dropped() {
     let begun = Instant::now();
     drop(watch);
     assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn work_trees_are_followed_and_what_is_known_is_stored_at_the_end() {
+    let (one, two) = (Tree::new(&[("a.py", "def a(): pass\n")]), Tree::new(&[]));
+    let folder = tempfile::tempdir().unwrap();
+    let options = FollowOptions {
+        trees: vec![
+            ("one".to_owned(), one.root().to_owned()),
+            ("two".to_owned(), two.root().to_owned()),
+        ],
+        debounce: DebounceOptions {
+            quiet: Duration::from_millis(100),
+            ..DebounceOptions::default()
+        },
+        cache: Some(folder.path().to_owned()),
+        ..FollowOptions::default()
+    };
+    let follower = Follower::start(options).unwrap();
+    two.write("b.py", "def b(): pass\n");
+    let begun = Instant::now();
+    let knows = |tree: &str, symbol: &str| {
+        follower.read(|index| !index.tree(tree).unwrap().symbols_named(symbol).is_empty())
+    };
+    while !knows("one", "a") || !knows("two", "b") {
+        assert!(begun.elapsed() < PATIENCE, "a change is not followed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(follower);
+    assert!(folder.path().join(FILE_NAME).exists());
+    let again = CodeIndex::load(folder.path()).unwrap().into_index();
+    assert_eq!(again.contents_count(), 2);
 }
