@@ -151,7 +151,10 @@ mod tests {
     fn what_is_no_command_line_is_named() {
         assert_eq!(read(""), Err(Error::Form));
         assert_eq!(read("claude-code"), Err(Error::Form));
-        assert_eq!(read("codex Stop --fast"), Err(Error::Flag("--fast".to_owned())));
+        assert_eq!(
+            read("codex Stop --fast"),
+            Err(Error::Flag("--fast".to_owned()))
+        );
         assert_eq!(read("codex Stop --url"), Err(Error::Value("--url")));
         assert!(matches!(read("emacs Stop"), Err(Error::Client(_))));
     }

@@ -72,6 +72,8 @@ mod tests {
     #[test]
     fn a_deadline_that_is_over_leaves_nothing() {
         assert_eq!(Deadline::after_ms(0).left(), None);
-        assert!(Deadline::after_ms(60_000).or_after_ms(10).left().unwrap() < Duration::from_millis(11));
+        assert!(
+            Deadline::after_ms(60_000).or_after_ms(10).left().unwrap() < Duration::from_millis(11)
+        );
     }
 }

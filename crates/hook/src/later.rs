@@ -54,7 +54,10 @@ mod tests {
         assert_eq!(take(&path), None);
         keep(&path, "first").unwrap();
         keep(&path, "second").unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         assert_eq!(take(&path).as_deref(), Some("second"));
         assert_eq!(take(&path), None);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

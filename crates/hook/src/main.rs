@@ -18,7 +18,14 @@ fn main() -> ExitCode {
         Ok((Order::Waiting, flags)) => {
             report(doctor::waiting(&flags, &|name| std::env::var_os(name)))
         }
-        Ok((Order::Event { client, event, document }, flags)) => {
+        Ok((
+            Order::Event {
+                client,
+                event,
+                document,
+            },
+            flags,
+        )) => {
             let document = match document {
                 Some(text) => Ok(text.into_bytes()),
                 None => run::read(std::io::stdin().lock()),

@@ -28,7 +28,12 @@ pub struct Place {
 impl Place {
     /// Where a conversation of a client works, whose scope was named. Nothing where that is an organisation: it has no tasks.
     #[must_use]
-    pub fn of(scope: &Scope, client: Client, session: &str, directory: Option<&Path>) -> Option<Self> {
+    pub fn of(
+        scope: &Scope,
+        client: Client,
+        session: &str,
+        directory: Option<&Path>,
+    ) -> Option<Self> {
         let tree = directory.and_then(WorkTree::around);
         let home = match scope.level() {
             Level::Org => return None,
@@ -54,7 +59,10 @@ impl Place {
     #[must_use]
     pub fn relative(&self, file: &str) -> String {
         let path = Path::new(file);
-        let inside = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
+        let inside = self
+            .root
+            .as_ref()
+            .and_then(|root| path.strip_prefix(root).ok());
         let path = inside.unwrap_or(path);
         let plain = path.components().filter(|part| *part != Component::CurDir);
         plain.collect::<PathBuf>().to_string_lossy().into_owned()
@@ -121,7 +129,10 @@ mod tests {
     #[test]
     fn a_conversation_is_a_task_of_its_worktree() {
         let place = place("org/a/project/b/worktree/c", None).unwrap();
-        assert_eq!(place.task.as_str(), "org/a/project/b/worktree/c/task/claude-code-abc123");
+        assert_eq!(
+            place.task.as_str(),
+            "org/a/project/b/worktree/c/task/claude-code-abc123"
+        );
         assert_eq!(place.home.as_str(), "org/a/project/b/worktree/c");
     }
 
@@ -143,7 +154,11 @@ mod tests {
         let at = |directory: &Path| place("org/a/project/b", Some(directory)).unwrap();
         assert_eq!(at(&main).home.as_str(), "org/a/project/b/worktree/main");
         let further = at(&linked.join("src"));
-        assert!(further.home.name().starts_with("api-fix-"), "{}", further.home);
+        assert!(
+            further.home.name().starts_with("api-fix-"),
+            "{}",
+            further.home
+        );
         assert_eq!(further.root.as_deref(), Some(linked.as_path()));
         let file = linked.join("src/./a.rs");
         assert_eq!(further.relative(&file.to_string_lossy()), "src/a.rs");

@@ -108,7 +108,9 @@ impl Plan {
                     event.session
                 );
                 Self {
-                    question: Some(Question::Anchor(cut_to(&hint, ANCHOR_HINT_BYTES_MAX).to_owned())),
+                    question: Some(Question::Anchor(
+                        cut_to(&hint, ANCHOR_HINT_BYTES_MAX).to_owned(),
+                    )),
                     handing: Handing::Own,
                     ..about.said(format!("The conversation is compacted ({trigger})."))
                 }
@@ -185,7 +187,11 @@ impl About<'_> {
         let content = format!("{} was given {input}\nand {how}: {output}", tool.name);
         Plan {
             written: Some(Written {
-                level: if used.failed { Level::Error } else { Level::Tool },
+                level: if used.failed {
+                    Level::Error
+                } else {
+                    Level::Tool
+                },
                 content,
                 metadata,
             }),
@@ -199,12 +205,14 @@ impl About<'_> {
 /// Cursor takes no text before a tool, so it is asked about behind it.
 fn asked_before(client: Client, tool: &Tool, place: &Place) -> Option<Question> {
     let told = client != Client::Cursor;
-    told.then(|| tool.edit().map(|edit| fix(&edit, place))).flatten()
+    told.then(|| tool.edit().map(|edit| fix(&edit, place)))
+        .flatten()
 }
 
 fn asked_after(client: Client, tool: &Tool, place: &Place) -> Option<Question> {
     let told = client == Client::Cursor;
-    told.then(|| tool.edit().map(|edit| fix(&edit, place))).flatten()
+    told.then(|| tool.edit().map(|edit| fix(&edit, place)))
+        .flatten()
 }
 
 fn fix(edit: &Edit, place: &Place) -> Question {

@@ -27,7 +27,12 @@ pub fn takes_text(client: Client, event: &str) -> bool {
             "PostToolUse",
             "PostToolUseFailure",
         ],
-        Client::Codex => &["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"],
+        Client::Codex => &[
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+        ],
         Client::Cursor => &["sessionStart", "postToolUse"],
     };
     events.contains(&event)

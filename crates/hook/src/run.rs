@@ -155,13 +155,20 @@ impl Run<'_> {
         }
         let mut told = Vec::new();
         if reply::takes_text(self.client, self.name) {
-            told.extend(later::take(&self.spools.later(self.client, &self.event.session)));
+            told.extend(later::take(
+                &self.spools.later(self.client, &self.event.session),
+            ));
         }
         match self.server(&plan, &spool) {
             Ok(Some((mut server, by))) => {
-                let asked = plan.question.as_ref().map(|question| self.ask(question, &mut server));
+                let asked = plan
+                    .question
+                    .as_ref()
+                    .map(|question| self.ask(question, &mut server));
                 match asked {
-                    Some(Ok(answered)) => self.take_answer(answered, &mut ids, &spool, &mut told)?,
+                    Some(Ok(answered)) => {
+                        self.take_answer(answered, &mut ids, &spool, &mut told)?
+                    }
                     Some(Err(error)) => said.push(chain(&error)),
                     None => {}
                 }
@@ -199,12 +206,20 @@ impl Run<'_> {
         let mut notes = Vec::new();
         if !spool.begins().map_err(failed)? {
             if !spool.path().exists() && !self.spools.has_room().map_err(failed)? {
-                return Ok(Some("too many conversations wait for the server".to_owned()));
+                return Ok(Some(
+                    "too many conversations wait for the server".to_owned(),
+                ));
             }
             notes.extend(self.beginning(ids));
         }
         let task = &self.place.task;
-        let body = wording::append_log(task, written.level, &written.content, &written.metadata, now());
+        let body = wording::append_log(
+            task,
+            written.level,
+            &written.content,
+            &written.metadata,
+            now(),
+        );
         notes.push(command(ids, Route::AppendLogs, body));
         if plan.ends {
             notes.push(Note::Ended);
@@ -273,14 +288,20 @@ impl Run<'_> {
             asking::Answered::Anchor { hint, to } if !to.is_empty() => {
                 let body = wording::add_anchor(&self.place.task, &hint, &to);
                 let note = command(ids, Route::AddAnchors, body);
-                spool.append(&[note]).map_err(|source| self.spool_failed(source))?;
+                spool
+                    .append(&[note])
+                    .map_err(|source| self.spool_failed(source))?;
             }
             asking::Answered::Anchor { .. } => {}
         }
         Ok(())
     }
 
-    fn ask(&self, question: &Question, server: &mut Server) -> Result<asking::Answered, talk::Error> {
+    fn ask(
+        &self,
+        question: &Question,
+        server: &mut Server,
+    ) -> Result<asking::Answered, talk::Error> {
         asking::ask(question, &self.place, server)
     }
 
@@ -325,9 +346,13 @@ pub fn connect(settings: &Settings, deadline: Deadline) -> Result<(Server, Strin
         address: settings.data.display().to_string(),
         source: io::Error::new(io::ErrorKind::NotFound, why.to_owned()),
     };
-    let url = settings.url().ok_or_else(|| away("no server serves the data directory"))?;
+    let url = settings
+        .url()
+        .ok_or_else(|| away("no server serves the data directory"))?;
     let address = Address::parse(&url)?;
-    let token = settings.token(&address).map_err(|error| away(&error.to_string()))?;
+    let token = settings
+        .token(&address)
+        .map_err(|error| away(&error.to_string()))?;
     let connect_ms = settings.patience.connect_ms;
     let connection = Connection::open(&address, token.as_deref(), connect_ms, deadline)?;
     let by = fingerprint(token.as_deref().unwrap_or_default());

@@ -185,7 +185,10 @@ fn data_directory(flags: &Flags, environment: Environment<'_>) -> Result<PathBuf
     let home = |below: &str| path("HOME").map(|home| home.join(below));
     let share = path("XDG_DATA_HOME").filter(|path| path.is_absolute());
     let share = share.or_else(|| home(".local/share"));
-    let usual = share.map_or_else(|| PathBuf::from("sillok-data"), |share| share.join("sillok"));
+    let usual = share.map_or_else(
+        || PathBuf::from("sillok-data"),
+        |share| share.join("sillok"),
+    );
     let named = context_of(&usual)?.data.filter(|path| path.is_dir());
     Ok(named.unwrap_or(usual))
 }

@@ -83,7 +83,10 @@ pub fn shortened(text: &str) -> String {
         .find(|at| text.is_char_boundary(*at))
         .unwrap_or(text.len());
     let left = from - head.len();
-    format!("{head}\n[{left} bytes were left out here]\n{}", &text[from..])
+    format!(
+        "{head}\n[{left} bytes were left out here]\n{}",
+        &text[from..]
+    )
 }
 
 /// The beginning of a text, of at most so many bytes and of whole characters.

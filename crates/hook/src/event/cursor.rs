@@ -52,7 +52,9 @@ fn kind(name: &str, document: &Value) -> Kind {
 fn named(document: &Value) -> Tool {
     let input = document.get("tool_input").cloned().unwrap_or_default();
     // Around MCP the arguments are JSON within a text.
-    let inner = input.as_str().and_then(|text| serde_json::from_str(text).ok());
+    let inner = input
+        .as_str()
+        .and_then(|text| serde_json::from_str(text).ok());
     Tool {
         name: text(document, "tool_name").unwrap_or_default(),
         id: text(document, "tool_use_id"),

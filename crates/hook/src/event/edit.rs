@@ -25,7 +25,9 @@ impl Tool {
     #[must_use]
     pub fn edit(&self) -> Option<Edit> {
         match self.name.as_str() {
-            "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Delete" | "StrReplace" => self.direct(),
+            "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Delete" | "StrReplace" => {
+                self.direct()
+            }
             "apply_patch" => self.patch(),
             _ => None,
         }
@@ -56,7 +58,12 @@ impl Tool {
             Value::String(text) => Some(text.as_str()),
             input => keys.iter().find_map(|key| input.get(key)?.as_str()),
         }?;
-        let heads = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
+        let heads = [
+            "*** Update File: ",
+            "*** Add File: ",
+            "*** Delete File: ",
+            "*** Move to: ",
+        ];
         let mut files = Vec::new();
         let mut text = String::new();
         for line in patch.lines() {

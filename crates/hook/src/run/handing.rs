@@ -38,13 +38,20 @@ impl Lost {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let told = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
-        let refused = self.commands.iter().map(|(why, count)| {
-            format!("{count} commands are given up: {why}")
-        });
+        let refused = self
+            .commands
+            .iter()
+            .map(|(why, count)| format!("{count} commands are given up: {why}"));
         let rest = [
             told(self.left, "commands had no room to be written down"),
-            told(self.damaged, "stretches of the spool are damaged and were passed over"),
-            told(self.foreign, "notes of the spool are of another version and stay"),
+            told(
+                self.damaged,
+                "stretches of the spool are damaged and were passed over",
+            ),
+            told(
+                self.foreign,
+                "notes of the spool are of another version and stay",
+            ),
         ];
         refused.chain(rest.into_iter().flatten()).collect()
     }

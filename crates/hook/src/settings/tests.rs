@@ -40,7 +40,10 @@ impl Home {
 fn without_anything_there_is_a_directory_and_no_scope() {
     let home = Home::new();
     let settings = home.resolve(&Flags::default()).unwrap();
-    assert_eq!(settings.data, home.folder.path().join(".local/share/sillok"));
+    assert_eq!(
+        settings.data,
+        home.folder.path().join(".local/share/sillok")
+    );
     assert_eq!((settings.scope.clone(), settings.url()), (None, None));
     assert!(settings.enabled);
     assert_eq!(settings.patience.connect_ms, CONNECT_MS);
@@ -49,11 +52,17 @@ fn without_anything_there_is_a_directory_and_no_scope() {
 #[test]
 fn a_flag_wins_over_the_environment_which_wins_over_files() {
     let mut home = Home::new();
-    home.write(".config/sillok/config.toml", "[server]\ndata = \"/from/file\"\n");
+    home.write(
+        ".config/sillok/config.toml",
+        "[server]\ndata = \"/from/file\"\n",
+    );
     let data = |home: &Home, flags: &Flags| home.resolve(flags).unwrap().data;
     assert_eq!(data(&home, &Flags::default()), Path::new("/from/file"));
     home.set("SILLOK_DATA", "/from/environment");
-    assert_eq!(data(&home, &Flags::default()), Path::new("/from/environment"));
+    assert_eq!(
+        data(&home, &Flags::default()),
+        Path::new("/from/environment")
+    );
     let flags = Flags {
         data: Some("/from/flag".into()),
         ..Flags::default()
@@ -85,15 +94,24 @@ fn the_administrators_token_is_not_sent_to_another_machine() {
         settings.token(&Address::parse(url).unwrap()).unwrap()
     };
     let none = Flags::default();
-    assert_eq!(token(&home, &none, "http://127.0.0.1:1").as_deref(), Some("slk_admin"));
+    assert_eq!(
+        token(&home, &none, "http://127.0.0.1:1").as_deref(),
+        Some("slk_admin")
+    );
     assert_eq!(token(&home, &none, "http://box.example"), None);
     home.set("SILLOK_TOKEN", "slk_x");
-    assert_eq!(token(&home, &none, "http://box.example").as_deref(), Some("slk_x"));
+    assert_eq!(
+        token(&home, &none, "http://box.example").as_deref(),
+        Some("slk_x")
+    );
     let flags = Flags {
         token_file: Some(home.write("t", "slk_file\n")),
         ..Flags::default()
     };
-    assert_eq!(token(&home, &flags, "http://box.example").as_deref(), Some("slk_file"));
+    assert_eq!(
+        token(&home, &flags, "http://box.example").as_deref(),
+        Some("slk_file")
+    );
 }
 
 #[test]
@@ -113,10 +131,16 @@ fn the_server_is_the_configured_one_or_the_one_that_serves_the_directory() {
 fn what_cannot_be_used_is_named() {
     let mut home = Home::new();
     home.set("SILLOK_SCOPE", "acme");
-    assert!(matches!(home.resolve(&Flags::default()), Err(Error::Scope(_))));
+    assert!(matches!(
+        home.resolve(&Flags::default()),
+        Err(Error::Scope(_))
+    ));
     home.set("SILLOK_SCOPE", "org/acme");
     home.set("SILLOK_HOOK_CONNECT_MS", "soon");
-    assert!(matches!(home.resolve(&Flags::default()), Err(Error::Number { .. })));
+    assert!(matches!(
+        home.resolve(&Flags::default()),
+        Err(Error::Number { .. })
+    ));
     home.set("SILLOK_HOOK_CONNECT_MS", "20");
     let flags = Flags {
         token_file: Some(home.folder.path().join("none")),
@@ -124,7 +148,10 @@ fn what_cannot_be_used_is_named() {
     };
     assert!(matches!(home.resolve(&flags), Err(Error::Form { .. })));
     home.write(".config/sillok/config.toml", "[server");
-    assert!(matches!(home.resolve(&Flags::default()), Err(Error::Form { .. })));
+    assert!(matches!(
+        home.resolve(&Flags::default()),
+        Err(Error::Form { .. })
+    ));
 }
 
 #[test]

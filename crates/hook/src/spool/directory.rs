@@ -77,7 +77,10 @@ impl Spools {
         let mut paths = Vec::new();
         for entry in entries.take(SPOOLS_MAX * 4) {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == EXTENSION) {
+            if path
+                .extension()
+                .is_some_and(|extension| extension == EXTENSION)
+            {
                 paths.push(path);
             }
         }

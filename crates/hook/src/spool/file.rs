@@ -101,7 +101,11 @@ impl SpoolFile {
         }
         file.write_all(&bytes)?;
         let whole = !full && left == 0;
-        Ok(if whole { Appended::Whole } else { Appended::Full })
+        Ok(if whole {
+            Appended::Whole
+        } else {
+            Appended::Full
+        })
     }
 
     /// Appends notes of what was handed over: they are needed however full it is.
@@ -136,7 +140,9 @@ impl SpoolFile {
     /// # Errors
     /// What the file system answered.
     pub fn read(&self) -> io::Result<Journal> {
-        Ok(Journal::of(scan(&self.bytes(self.bytes_max + 2 * SPARE_BYTES)?)))
+        Ok(Journal::of(scan(
+            &self.bytes(self.bytes_max + 2 * SPARE_BYTES)?,
+        )))
     }
 
     /// Whether it begins with opening the conversation's task.

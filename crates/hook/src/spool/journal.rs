@@ -123,7 +123,10 @@ impl Journal {
 
     /// What waits, in the order in which it is handed over: that in which it was written down.
     pub fn waiting(&self) -> impl Iterator<Item = &Waiting> {
-        let open = self.commands.iter().filter(|(_, settled)| settled.is_none());
+        let open = self
+            .commands
+            .iter()
+            .filter(|(_, settled)| settled.is_none());
         open.map(|(waiting, _)| waiting)
     }
 
@@ -137,7 +140,10 @@ impl Journal {
     /// How many commands the server has.
     #[must_use]
     pub fn accepted(&self) -> u64 {
-        let settled = self.commands.iter().filter_map(|(_, settled)| settled.as_ref());
+        let settled = self
+            .commands
+            .iter()
+            .filter_map(|(_, settled)| settled.as_ref());
         let accepted = settled.filter(|outcome| **outcome == Outcome::Accepted);
         u64::try_from(accepted.count()).unwrap_or(u64::MAX)
     }

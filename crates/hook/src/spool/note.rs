@@ -183,7 +183,9 @@ fn whole(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<8>()?;
     let length = u32::from_le_bytes(*length);
-    let bytes = usize::try_from(length).ok().filter(|bytes| *bytes <= NOTE_BYTES_MAX)?;
+    let bytes = usize::try_from(length)
+        .ok()
+        .filter(|bytes| *bytes <= NOTE_BYTES_MAX)?;
     let text = rest.get(..bytes)?;
     (checksum(length, text) == *sum).then_some(text)
 }

@@ -59,7 +59,11 @@ impl Replay {
     #[must_use]
     pub fn of(journal: &Journal, by: &str, now: Timestamp) -> Self {
         let mut waiting = journal.waiting();
-        let queue = waiting.by_ref().take(COMMANDS_PER_RUN_MAX).cloned().collect();
+        let queue = waiting
+            .by_ref()
+            .take(COMMANDS_PER_RUN_MAX)
+            .cloned()
+            .collect();
         Self {
             queue,
             now,
@@ -106,7 +110,9 @@ impl Replay {
         let outcome = match heard {
             Heard::Taken => Outcome::Accepted,
             // A task that was opened before is open.
-            Heard::Refused(code) if front.spooled.route == Route::OpenTask && code == "conflict" => {
+            Heard::Refused(code)
+                if front.spooled.route == Route::OpenTask && code == "conflict" =>
+            {
                 Outcome::Accepted
             }
             Heard::Refused(code) => Outcome::Refused(code),

@@ -30,14 +30,19 @@ impl Address {
             why,
         };
         let rest = text.strip_prefix("http://").ok_or_else(|| {
-            wrong("only plain http is spoken; put a proxy that ends TLS in front of a remote server")
+            wrong(
+                "only plain http is spoken; put a proxy that ends TLS in front of a remote server",
+            )
         })?;
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        if rest.contains(['?', '#', '@']) || rest.contains(char::is_whitespace) || !rest.is_ascii() {
+        if rest.contains(['?', '#', '@']) || rest.contains(char::is_whitespace) || !rest.is_ascii()
+        {
             return Err(wrong("it holds more than a host, a port and a path"));
         }
         let (host, port) = match authority.strip_prefix('[') {
-            Some(rest) => rest.split_once(']').ok_or_else(|| wrong("a ] is missing"))?,
+            Some(rest) => rest
+                .split_once(']')
+                .ok_or_else(|| wrong("a ] is missing"))?,
             None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
         };
         let port = match port.strip_prefix(':') {
@@ -110,7 +115,10 @@ mod tests {
         assert_eq!(plain.authority(), "127.0.0.1:7411");
         assert_eq!(plain.path(), "");
         let behind = Address::parse("http://box.example/memory/").unwrap();
-        assert_eq!((behind.authority().as_str(), behind.path()), ("box.example:80", "/memory"));
+        assert_eq!(
+            (behind.authority().as_str(), behind.path()),
+            ("box.example:80", "/memory")
+        );
         let six = Address::parse("http://[::1]:9").unwrap();
         assert_eq!(six.authority(), "[::1]:9");
         assert!(plain.is_loopback() && six.is_loopback() && !behind.is_loopback());
@@ -130,7 +138,10 @@ mod tests {
             "http://box/a?b",
             "http://box:1\r\nX: y",
         ] {
-            assert!(matches!(Address::parse(wrong), Err(Error::Address { .. })), "{wrong}");
+            assert!(
+                matches!(Address::parse(wrong), Err(Error::Address { .. })),
+                "{wrong}"
+            );
         }
     }
 }

@@ -97,7 +97,9 @@ fn ends(headers: &[httparse::Header<'_>], status: u16) -> Result<Ends, Error> {
 }
 
 fn value<'a>(headers: &'a [httparse::Header<'_>], name: &str) -> Option<&'a str> {
-    let found = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+    let found = headers
+        .iter()
+        .find(|header| header.name.eq_ignore_ascii_case(name))?;
     std::str::from_utf8(found.value).ok()
 }
 
@@ -148,7 +150,8 @@ mod tests {
     use super::*;
 
     const PLAIN: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
-    const CHUNKED: &[u8] = b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n\
+    const CHUNKED: &[u8] =
+        b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n\
         3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n";
 
     fn whole(bytes: &[u8]) -> Answer {
@@ -163,11 +166,16 @@ mod tests {
         assert_eq!(whole(PLAIN).body, b"hello");
         assert!(whole(PLAIN).stays);
         let chunked = whole(CHUNKED);
-        assert_eq!((chunked.status, chunked.body.as_slice()), (201, b"hello".as_slice()));
+        assert_eq!(
+            (chunked.status, chunked.body.as_slice()),
+            (201, b"hello".as_slice())
+        );
         assert!(!chunked.stays);
         let until_end = b"HTTP/1.0 200 OK\r\n\r\nhel";
         assert_eq!(read(until_end, false).unwrap(), Read::Partial);
-        assert!(matches!(read(until_end, true).unwrap(), Read::Whole(answer) if answer.body == b"hel"));
+        assert!(
+            matches!(read(until_end, true).unwrap(), Read::Whole(answer) if answer.body == b"hel")
+        );
     }
 
     #[test]

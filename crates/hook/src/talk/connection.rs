@@ -123,7 +123,10 @@ impl Connection {
             }
         };
         line("host", &self.address.authority());
-        line("user-agent", concat!("sillok-hook/", env!("CARGO_PKG_VERSION")));
+        line(
+            "user-agent",
+            concat!("sillok-hook/", env!("CARGO_PKG_VERSION")),
+        );
         if let Some(token) = &self.token {
             line("authorization", &format!("Bearer {token}"));
         }
