@@ -22,6 +22,7 @@ pub mod citation;
 pub mod cluster;
 pub mod configuration;
 pub mod decision;
+pub mod doctor;
 pub mod entry;
 pub mod erase;
 pub mod events;
@@ -29,6 +30,7 @@ pub mod evidence;
 pub mod fix;
 pub mod graph;
 pub mod impact;
+pub mod install;
 pub mod jobs;
 pub mod kinds;
 pub mod log;
@@ -68,6 +70,8 @@ pub async fn run(args: Args) -> Result<(), Failure> {
             print(&String::from_utf8_lossy(&script))
         }
         Command::Openapi => serve::openapi(output),
+        Command::Install(args) => install::run(output, &args),
+        Command::Doctor(args) => doctor::run(&global, output, &args),
         Command::Graph(GraphCommand::Schema) => graph::schema(output),
         command => {
             let session = Session::open(&global, need(&command)).await?;
@@ -176,6 +180,8 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         | Command::Config(_)
         | Command::Completions { .. }
         | Command::Graph(GraphCommand::Schema)
+        | Command::Install(_)
+        | Command::Doctor(_)
         | Command::Openapi => unreachable!("these speak to no server that was started before"),
     }
 }

@@ -32,6 +32,20 @@ const HOOK_PATIENCE: Duration = Duration::from_secs(10);
 /// Pages of the doctor's task that are read back.
 const PAGES_MAX: usize = 1_000;
 
+/// What the hook's program is told by its environment.
+const VARIABLES: [&str; 10] = [
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "SILLOK_CONFIG",
+    "SILLOK_DATA",
+    "SILLOK__SERVER__DATA",
+    "SILLOK_SCOPE",
+    "SILLOK_TOKEN",
+    "SILLOK_URL",
+    "SILLOK_HOOK",
+];
+
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
@@ -279,6 +293,12 @@ struct Ran {
 fn fed(patient: &Patient<'_>, name: &str, event: &str) -> io::Result<Ran> {
     let mut command = Command::new(patient.hook);
     command.args([patient.client.as_str(), name]);
+    for name in VARIABLES {
+        match (patient.environment)(name) {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     let Flags {
         scope,
         url,
