@@ -18,6 +18,7 @@ mod error;
 mod exact;
 mod fixes;
 mod gauge;
+mod hooks;
 mod http;
 mod impact;
 mod lanes;
@@ -96,6 +97,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Brief => brief::measure(&scale, &mut report)?,
             Item::Impact => impact::measure(&scale, &mut report)?,
             Item::Fixes => fixes::measure(&scale, &mut report)?,
+            Item::Hooks => hooks::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,
