@@ -24,7 +24,7 @@ impl Ids {
     ///
     /// # Panics
     /// If the operating system gives no random bytes.
-    pub fn next(&mut self) -> CommandId {
+    pub fn make(&mut self) -> CommandId {
         self.last_ms = now().ms().max(self.last_ms + 1);
         let mut random = [0; 10];
         getrandom::fill(&mut random).expect("the operating system gives random bytes");
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn ids_rise_also_within_a_millisecond() {
         let mut ids = Ids::default();
-        let made: Vec<_> = (0..1_000).map(|_| ids.next()).collect();
+        let made: Vec<_> = (0..1_000).map(|_| ids.make()).collect();
         assert!(made.is_sorted_by(|one, other| one < other));
         assert!(made.iter().all(|id| id.time().is_ok()));
     }

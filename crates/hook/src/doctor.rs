@@ -4,7 +4,7 @@
 //! what people are told of what waits.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::arguments::Flags;
 use crate::client::Client;
 use crate::clock::{Deadline, Ids};
-use crate::limits::{CONFIGURATION_BYTES_MAX, SPOOLS_MAX};
+use crate::limits::SPOOLS_MAX;
 use crate::place::Place;
 use crate::run::{Error, Lost, chain, connect, hand_over, lost_in};
 use crate::settings::{Environment, Settings};
@@ -118,13 +118,12 @@ pub fn examine(patient: &Patient<'_>) -> Vec<Check> {
         .as_ref()
         .map(|(_, url)| format!("it answers at {url}"));
     let is_reached = look("the server", told.map_err(Clone::clone));
-    if let (true, true, true, true) = (program, is_placed, spools, is_reached) {
-        if let (Ok(place), Ok((mut server, _))) = (place, server) {
-            look(
-                "an event, from the program to the memory and back",
-                played(patient, &place, &mut server),
-            );
-        }
+    let all = program && is_placed && spools && is_reached;
+    if let (true, Ok(place), Ok((mut server, _))) = (all, place, server) {
+        look(
+            "an event, from the program to the memory and back",
+            played(patient, &place, &mut server),
+        );
     }
     checks
 }
@@ -219,7 +218,7 @@ fn reachable(settings: &Settings) -> Result<(Server, String), Ill> {
 
 /// Plays a tool's use and the end of an agent's work, and reads the record back.
 fn played(patient: &Patient<'_>, place: &Place, server: &mut Server) -> Result<String, Ill> {
-    let mark = format!("doctor {}", Ids::default().next());
+    let mark = format!("doctor {}", Ids::default().make());
     let mend =
         "run the hook by hand with the same event, and look at what it says on standard error";
     let (used, stop) = events(patient, &mark);
@@ -386,7 +385,7 @@ pub fn flush(flags: &Flags, environment: Environment<'_>) -> Result<Vec<String>,
         source,
     };
     let connected = connect(&settings, Deadline::after_ms(FLUSH_MS));
-    let (mut server, by) = connected.map_err(|error| Error::Input(io::Error::other(error)))?;
+    let (mut server, by) = connected?;
     spools.note_back();
     let (mut accepted, mut waiting) = (0, 0);
     let mut lines = Vec::new();
@@ -434,14 +433,4 @@ fn waiting_in(spools: &Spools) -> io::Result<(usize, Vec<String>)> {
         lines.extend(lost.lines());
     }
     Ok((commands, lines))
-}
-
-/// Whether a client's configuration names the hook, as far as a person is told of it.
-#[must_use]
-pub fn is_installed(path: &PathBuf) -> bool {
-    use std::io::Read;
-    let mut text = String::new();
-    let file = std::fs::File::open(path);
-    let read = file.and_then(|file| file.take(CONFIGURATION_BYTES_MAX).read_to_string(&mut text));
-    read.is_ok() && text.contains("sillok-hook")
 }

@@ -80,8 +80,8 @@ impl WorkTree {
     /// The work tree that a directory lies in.
     fn around(directory: &Path) -> Option<Self> {
         let above = directory.ancestors().take(PARENTS_MAX);
-        let found = above.map(|root| (root, root.join(".git")));
-        let (root, git) = found.into_iter().find(|(_, git)| git.exists())?;
+        let mut found = above.map(|root| (root, root.join(".git")));
+        let (root, git) = found.find(|(_, git)| git.exists())?;
         Some(Self {
             root: root.to_owned(),
             linked: git.is_file(),

@@ -49,6 +49,9 @@ pub enum Error {
     /// There are no settings.
     #[error(transparent)]
     Settings(#[from] settings::Error),
+    /// The server cannot be spoken to.
+    #[error(transparent)]
+    Server(#[from] talk::Error),
     /// No scope is named, or one that has no tasks.
     #[error("{0}")]
     Scope(&'static str),
@@ -272,7 +275,7 @@ impl Run<'_> {
                 self.spools.note_away(now());
                 Ok(None)
             }
-            Err(error) => Err(Error::Input(io::Error::other(error))),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -368,7 +371,7 @@ fn fingerprint(token: &str) -> String {
 
 fn command(ids: &mut Ids, route: Route, body: String) -> Note {
     Note::Command(Spooled {
-        id: ids.next(),
+        id: ids.make(),
         route,
         body,
     })

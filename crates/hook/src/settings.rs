@@ -165,7 +165,7 @@ fn number(
     let Some(text) = text(name) else {
         return Ok(usual);
     };
-    let number = text.trim().parse().ok();
+    let number: Option<u64> = text.trim().parse().ok();
     let number = number.filter(|ms| (1..=60_000).contains(ms));
     number.ok_or(Error::Number { name })
 }

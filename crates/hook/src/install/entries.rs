@@ -8,7 +8,7 @@ use serde_json::{Value as Document, json};
 use super::Doing;
 use super::json::{self, Value};
 use super::made::{
-    Edited, Into, at, is_made, make, make_plain, put_item, put_member, take_item, take_member,
+    Edited, Step, at, is_made, make, make_plain, put_item, put_member, take_item, take_member,
 };
 use crate::client::Client;
 
@@ -165,7 +165,14 @@ pub fn hooks(
         .iter()
         .map(|(event, tools)| ((*event).to_owned(), entry(client, event, *tools, programs)))
         .collect();
-    if doing == Doing::Install && own_entries(&json::read(&text)?, &text, client) == wanted {
+    let is_wanted = || {
+        let mut found = own_entries(&json::read(&text)?, &text, client);
+        let mut wanted = wanted.clone();
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        wanted.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok::<bool, String>(found == wanted)
+    };
+    if doing == Doing::Install && is_wanted()? {
         return Ok(unchanged(before));
     }
     let (cleared, gone) = take_hooks(&text, client)?;
@@ -174,8 +181,8 @@ pub fn hooks(
     }
     let mut text = make(&cleared, &[], "hooks", ['{', '}'])?;
     for (event, entry) in wanted.iter().rev() {
-        text = make(&text, &[Into::Key("hooks")], event, ['[', ']'])?;
-        text = put_item(&text, &[Into::Key("hooks"), Into::Key(event)], entry)?;
+        text = make(&text, &[Step::Key("hooks")], event, ['[', ']'])?;
+        text = put_item(&text, &[Step::Key("hooks"), Step::Key(event)], entry)?;
     }
     if client == Client::Cursor && json::read(&text)?.get("version").is_none() {
         text = make_plain(&text, &[], "version", "1")?;
@@ -217,8 +224,8 @@ fn take_hooks(text: &str, client: Client) -> Result<(String, usize), String> {
         let root = json::read(&text)?;
         let hooks = root.get("hooks").map(Value::members).unwrap_or_default();
         let own = hooks.iter().find_map(|member| {
-            let items = member.value.items().iter().enumerate();
-            items.into_iter().find_map(|(place, item)| {
+            let mut items = member.value.items().iter().enumerate();
+            items.find_map(|(place, item)| {
                 if is_own(item, client) {
                     return Some((member.key.clone(), place, None));
                 }
@@ -234,11 +241,11 @@ fn take_hooks(text: &str, client: Client) -> Result<(String, usize), String> {
         let Some((event, place, handler)) = own else {
             return Ok((text, gone));
         };
-        let list = [Into::Key("hooks"), Into::Key(&event)];
+        let list = [Step::Key("hooks"), Step::Key(&event)];
         text = match handler {
             None => take_item(&text, &list, place)?,
             Some(handler) => {
-                let way = [list[0], list[1], Into::Item(place), Into::Key("hooks")];
+                let way = [list[0], list[1], Step::Item(place), Step::Key("hooks")];
                 take_item(&text, &way, handler)?
             }
         };
@@ -249,7 +256,7 @@ fn take_hooks(text: &str, client: Client) -> Result<(String, usize), String> {
 /// Takes out what was made for entries that are gone.
 fn clean(mut text: String, client: Client) -> Result<String, String> {
     for (event, _) in events(client) {
-        text = take_if_made(text, &[Into::Key("hooks")], event)?;
+        text = take_if_made(text, &[Step::Key("hooks")], event)?;
     }
     text = take_if_made(text, &[], "hooks")?;
     let root = json::read(&text)?;
@@ -261,7 +268,7 @@ fn clean(mut text: String, client: Client) -> Result<String, String> {
 }
 
 /// Takes a member out that was made, and is empty.
-fn take_if_made(text: String, way: &[Into<'_>], key: &str) -> Result<String, String> {
+fn take_if_made(text: String, way: &[Step<'_>], key: &str) -> Result<String, String> {
     let root = json::read(&text)?;
     let found = at(&root, way).and_then(|object| object.get(key));
     let is_empty =
@@ -283,7 +290,7 @@ pub fn servers(before: Option<&str>, programs: &Programs, doing: Doing) -> Resul
         (None, Doing::Install) => made_of(before),
     };
     let root = json::read(&text)?;
-    let list = [Into::Key("mcpServers")];
+    let list = [Step::Key("mcpServers")];
     let found = at(&root, &list).and_then(|servers| servers.get(SERVER));
     if let Some(foreign) = found.filter(|entry| !is_own_server(entry)) {
         let line = text[..foreign.span.start].matches('\n').count() + 1;

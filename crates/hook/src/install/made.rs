@@ -22,7 +22,7 @@ pub struct Edited {
 
 /// One way through objects and arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Into<'a> {
+pub enum Step<'a> {
     /// The value of a key.
     Key(&'a str),
     /// An item.
@@ -78,10 +78,10 @@ impl Layout {
 
 /// The value that a way leads to.
 #[must_use]
-pub fn at<'a>(root: &'a Value, way: &[Into<'_>]) -> Option<&'a Value> {
+pub fn at<'a>(root: &'a Value, way: &[Step<'_>]) -> Option<&'a Value> {
     way.iter().try_fold(root, |value, step| match step {
-        Into::Key(key) => value.get(key),
-        Into::Item(place) => value.items().get(*place),
+        Step::Key(key) => value.get(key),
+        Step::Item(place) => value.items().get(*place),
     })
 }
 
@@ -91,7 +91,7 @@ pub fn at<'a>(root: &'a Value, way: &[Into<'_>]) -> Option<&'a Value> {
 /// That the way leads nowhere.
 pub fn put_member(
     text: &str,
-    way: &[Into<'_>],
+    way: &[Step<'_>],
     key: &str,
     value: &serde_json::Value,
 ) -> Result<String, String> {
@@ -104,7 +104,7 @@ pub fn put_member(
 ///
 /// # Errors
 /// That the way leads nowhere.
-pub fn put_item(text: &str, way: &[Into<'_>], value: &serde_json::Value) -> Result<String, String> {
+pub fn put_item(text: &str, way: &[Step<'_>], value: &serde_json::Value) -> Result<String, String> {
     let layout = Layout::of(text);
     let shown = layout.shown(value, way.len() + 1);
     put(text, way, &layout, &shown)
@@ -116,7 +116,7 @@ pub fn put_item(text: &str, way: &[Into<'_>], value: &serde_json::Value) -> Resu
 /// That the way leads nowhere, or to something else of that name.
 pub fn make(
     text: &str,
-    way: &[Into<'_>],
+    way: &[Step<'_>],
     key: &str,
     brackets: [char; 2],
 ) -> Result<String, String> {
@@ -150,7 +150,7 @@ pub fn make(
 ///
 /// # Errors
 /// That the way leads nowhere.
-pub fn make_plain(text: &str, way: &[Into<'_>], key: &str, value: &str) -> Result<String, String> {
+pub fn make_plain(text: &str, way: &[Step<'_>], key: &str, value: &str) -> Result<String, String> {
     let layout = Layout::of(text);
     put(
         text,
@@ -164,7 +164,7 @@ fn quoted(key: &str) -> String {
     serde_json::Value::from(key).to_string()
 }
 
-fn put(text: &str, way: &[Into<'_>], layout: &Layout, content: &str) -> Result<String, String> {
+fn put(text: &str, way: &[Step<'_>], layout: &Layout, content: &str) -> Result<String, String> {
     let root = json::read(text)?;
     let container = at(&root, way).ok_or("a place is missing")?;
     let is_empty = container.members().is_empty() && container.items().is_empty();
@@ -178,7 +178,7 @@ fn put(text: &str, way: &[Into<'_>], layout: &Layout, content: &str) -> Result<S
 
 /// Whether a member was made by [`make`] or [`make_plain`].
 #[must_use]
-pub fn is_made(root: &Value, way: &[Into<'_>], key: &str) -> bool {
+pub fn is_made(root: &Value, way: &[Step<'_>], key: &str) -> bool {
     let member = at(root, way).and_then(|object| object.member(key));
     member.is_some_and(|member| member.before_colon == MARK)
 }
@@ -187,7 +187,7 @@ pub fn is_made(root: &Value, way: &[Into<'_>], key: &str) -> bool {
 ///
 /// # Errors
 /// That it is not there.
-pub fn take_member(text: &str, way: &[Into<'_>], key: &str) -> Result<String, String> {
+pub fn take_member(text: &str, way: &[Step<'_>], key: &str) -> Result<String, String> {
     let root = json::read(text)?;
     let object = at(&root, way).ok_or("an object is missing")?;
     let spans = object.members().iter();
@@ -205,7 +205,7 @@ pub fn take_member(text: &str, way: &[Into<'_>], key: &str) -> Result<String, St
 ///
 /// # Errors
 /// That it is not there.
-pub fn take_item(text: &str, way: &[Into<'_>], place: usize) -> Result<String, String> {
+pub fn take_item(text: &str, way: &[Step<'_>], place: usize) -> Result<String, String> {
     let root = json::read(text)?;
     let array = at(&root, way).ok_or("an array is missing")?;
     let spans: Vec<_> = array.items().iter().map(|item| item.span.clone()).collect();

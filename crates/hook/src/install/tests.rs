@@ -162,12 +162,12 @@ fn cursors_file_says_its_version_and_a_person_keeps_what_they_added() {
     assert_eq!(meaning(&installed)["version"], 1);
     let added = made::make(
         &installed,
-        &[made::Into::Key("hooks")],
+        &[made::Step::Key("hooks")],
         "afterFileEdit",
         ['[', ']'],
     )
     .unwrap();
-    let way = [made::Into::Key("hooks"), made::Into::Key("afterFileEdit")];
+    let way = [made::Step::Key("hooks"), made::Step::Key("afterFileEdit")];
     let added = made::put_item(&added, &way, &json!({ "command": "./format.sh" })).unwrap();
     let removed = hooks(Client::Cursor, Some(&added), Doing::Uninstall)
         .unwrap()

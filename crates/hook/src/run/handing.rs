@@ -100,7 +100,7 @@ pub fn hand_over(
     let before = journal.accepted();
     let mut replay = Replay::of(&journal, by, now());
     while server.is_usable() {
-        let note = match replay.next() {
+        let note = match replay.step() {
             Step::Note(note) => Some(note),
             Step::Give(command) => replay.heard(server.give(&command)),
             Step::Stop | Step::Done => break,

@@ -78,7 +78,7 @@ impl Replay {
     ///
     /// # Panics
     /// If a command was given and nothing told of it.
-    pub fn next(&mut self) -> Step {
+    pub fn step(&mut self) -> Step {
         assert_eq!(self.given, None, "what was given has been told of");
         if self.stopped {
             return Step::Stop;

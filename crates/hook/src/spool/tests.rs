@@ -190,7 +190,7 @@ fn commands_are_due_when_the_first_one_is_old_or_many_wait() {
 fn until_given(replay: &mut Replay) -> (Vec<Note>, Step) {
     let mut notes = Vec::new();
     loop {
-        match replay.next() {
+        match replay.step() {
             Step::Note(note) => notes.push(note),
             step => return (notes, step),
         }
@@ -211,7 +211,7 @@ fn a_command_is_noted_before_it_is_given_and_given_in_its_turn() {
             Some(settled(number, Outcome::Accepted))
         );
     }
-    assert_eq!(replay.next(), Step::Done);
+    assert_eq!(replay.step(), Step::Done);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn what_is_not_taken_now_stops_the_run_and_keeps_the_order() {
         let mut replay = Replay::of(&all, "t", NOW);
         until_given(&mut replay);
         assert_eq!(replay.heard(heard).is_some(), noted);
-        assert_eq!(replay.next(), Step::Stop);
+        assert_eq!(replay.step(), Step::Stop);
     }
 }
 

@@ -67,7 +67,7 @@ fn nothing_is_lost_between_appending_and_making_short() {
             let turn = spool.take_turn().unwrap().unwrap();
             let mut replay = Replay::of(&spool.read().unwrap(), "t", NOW);
             loop {
-                match replay.next() {
+                match replay.step() {
                     Step::Note(note) => spool.note(&note).unwrap(),
                     Step::Give(given) => {
                         taken.push(given.id);

@@ -72,7 +72,7 @@ fn run(
     let journal = Journal::of(scan(&disk.bytes));
     let mut replay = Replay::of(&journal, principal, NOW);
     loop {
-        let note = match replay.next() {
+        let note = match replay.step() {
             Step::Note(note) => Some(note),
             Step::Give(command) => {
                 let fate = fates.next().unwrap_or(Fate::Taken);
