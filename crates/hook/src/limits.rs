@@ -55,7 +55,7 @@ pub const ANSWER_MS: u64 = 1_000;
 pub const TOOL_ANSWER_MS: u64 = 300;
 /// How long nobody tries again to reach a server that was away, in ms, but where an agent waits for an answer.
 pub const AWAY_MS: u64 = 5_000;
-/// How old the oldest command may get before a tool's hook hands commands over, in ms: what comes closely together goes together.
+/// How old the oldest command may get before a tool's hook hands commands over, in ms.
 pub const BUNDLE_MS: u64 = 2_000;
 /// How many commands may wait before a tool's hook hands them over.
 pub const BUNDLE_COMMANDS: usize = 16;

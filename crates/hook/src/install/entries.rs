@@ -260,8 +260,9 @@ fn clean(mut text: String, client: Client) -> Result<String, String> {
     }
     text = take_if_made(text, &[], "hooks")?;
     let root = json::read(&text)?;
-    let alone = root.get("hooks").is_none() && root.members().len() == 1;
-    if alone && is_made(&root, &[], "version") {
+    // Hooks that somebody added since to what was made need the version that was made.
+    let needed = root.get("hooks").is_some() && is_made(&root, &[], "hooks");
+    if is_made(&root, &[], "version") && !needed {
         text = take_member(&text, &[], "version")?;
     }
     Ok(text)

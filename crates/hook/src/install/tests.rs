@@ -314,7 +314,7 @@ fn files_are_made_changed_and_taken_away_as_a_whole() {
         };
         let kept = files::of(client, &place)[0].1.clone();
         fs::create_dir_all(kept.parent().unwrap()).unwrap();
-        fs::write(folder.path().join("dotfile"), "{\"own\": true}\n").unwrap();
+        fs::write(folder.path().join("dotfile"), "{\n  \"own\": true\n}\n").unwrap();
         fs::set_permissions(
             folder.path().join("dotfile"),
             fs::Permissions::from_mode(0o600),
@@ -339,7 +339,10 @@ fn files_are_made_changed_and_taken_away_as_a_whole() {
         let nothing = plan(client, &place, &programs(), Doing::Install).unwrap();
         assert!(!nothing.iter().any(Change::changes));
         apply(&plan(client, &place, &programs(), Doing::Uninstall).unwrap()).unwrap();
-        assert_eq!(fs::read_to_string(&kept).unwrap(), "{\"own\": true}\n");
+        assert_eq!(
+            fs::read_to_string(&kept).unwrap(),
+            "{\n  \"own\": true\n}\n"
+        );
         assert!(!changes[1].path.exists());
         let left: Vec<_> = fs::read_dir(kept.parent().unwrap()).unwrap().collect();
         assert_eq!(left.len(), 1, "no draft is left: {left:?}");
@@ -348,10 +351,12 @@ fn files_are_made_changed_and_taken_away_as_a_whole() {
 
 #[test]
 fn a_client_whose_folder_was_moved_is_found_there() {
-    let environment = |name: &str| match name {
-        "HOME" => Some("/h".into()),
-        "CLAUDE_CONFIG_DIR" => Some("/moved".into()),
-        _ => None,
+    let environment = |name: &str| -> Option<std::ffi::OsString> {
+        match name {
+            "HOME" => Some("/h".into()),
+            "CLAUDE_CONFIG_DIR" => Some("/moved".into()),
+            _ => None,
+        }
     };
     let place = Where::of_user(Client::ClaudeCode, &environment).unwrap();
     let paths: Vec<PathBuf> = files::of(Client::ClaudeCode, &place)
