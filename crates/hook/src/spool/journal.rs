@@ -61,10 +61,9 @@ impl Journal {
     /// Takes one further note in.
     pub fn hear(&mut self, note: Note) {
         match note {
+            // Two that begin at once both say so, and the first counts.
             Note::Begun(begun) => {
-                let opened = self.begun.as_ref().is_some_and(|known| known.opened);
-                let begun = self.begun.get_or_insert(begun);
-                begun.opened |= opened;
+                self.begun.get_or_insert(begun);
             }
             Note::Command(spooled) => {
                 if self.places.contains_key(&spooled.id) {
@@ -104,10 +103,11 @@ impl Journal {
             return;
         }
         let opens = waiting.spooled.route == Route::OpenTask;
-        if opens && outcome == Outcome::Accepted {
-            if let Some(begun) = &mut self.begun {
-                begun.opened = true;
-            }
+        if opens
+            && outcome == Outcome::Accepted
+            && let Some(begun) = &mut self.begun
+        {
+            begun.opened = true;
         }
         let why = match &outcome {
             Outcome::Accepted => None,
