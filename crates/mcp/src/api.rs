@@ -80,10 +80,12 @@ pub struct Answer {
     pub body: Value,
 }
 
-/// Why there is no answer. A command may have been carried out all the same.
+/// Why there is no answer. But for one that was not sent, a command may have been carried out all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outage {
-    /// Nobody answers.
+    /// There is nobody to send it to.
+    Unsent(String),
+    /// It was sent, and nobody answers.
     Unreachable(String),
     /// The answer did not come in time.
     Late,
@@ -94,6 +96,7 @@ pub enum Outage {
 impl fmt::Display for Outage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Unsent(why) => write!(f, "no server is reached: {why}"),
             Self::Unreachable(why) => write!(f, "the server does not answer: {why}"),
             Self::Late => f.write_str("the server did not answer in time"),
             Self::Foreign(what) => {

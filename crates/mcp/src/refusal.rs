@@ -73,9 +73,9 @@ impl Refusal {
 
     /// What to make of an answer that did not come. A command may have been carried out: its id finds that out.
     pub(crate) fn of_outage(outage: &Outage, command: Option<CommandId>) -> Self {
-        let code = match command {
-            Some(_) => ErrorCode::OutcomeUnknown,
-            None => ErrorCode::Unavailable,
+        let code = match (command, outage) {
+            (None, _) | (_, Outage::Unsent(_)) => ErrorCode::Unavailable,
+            (Some(_), _) => ErrorCode::OutcomeUnknown,
         };
         Self {
             command_id: command.map(|id| id.to_string()),
@@ -192,6 +192,11 @@ mod tests {
         assert!(unknown.text().contains(&id.to_string()));
         assert_eq!(
             Refusal::of_outage(&Outage::Late, None).code,
+            ErrorCode::Unavailable
+        );
+        let unsent = Outage::Unsent("none runs".to_owned());
+        assert_eq!(
+            Refusal::of_outage(&unsent, Some(id)).code,
             ErrorCode::Unavailable
         );
         let body = json!("a proxy's page");

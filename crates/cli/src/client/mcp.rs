@@ -41,7 +41,8 @@ impl RunningServer {
     }
 
     async fn ask(&self, request: Request) -> Result<Answer, Outage> {
-        let client = self.client().await.map_err(|failure| outage(&failure))?;
+        let found = self.client().await;
+        let client = found.map_err(|failure| Outage::Unsent(said(&failure)))?;
         let path = request.path;
         let answered: Result<Value, Failure> = match request.sent {
             Sent::Query(query) => client.get(path, &query).await,
@@ -72,13 +73,18 @@ impl Api for RunningServer {
 }
 
 fn outage(failure: &Failure) -> Outage {
-    let why = match failure.advice() {
-        Some(advice) => format!("{failure}. {advice}"),
-        None => failure.to_string(),
-    };
+    let why = said(failure);
     match failure {
         Failure::Foreign { .. } => Outage::Foreign(why),
+        Failure::Unreachable { source, .. } if source.is_connect() => Outage::Unsent(why),
         _ => Outage::Unreachable(why),
+    }
+}
+
+fn said(failure: &Failure) -> String {
+    match failure.advice() {
+        Some(advice) => format!("{failure}. {advice}"),
+        None => failure.to_string(),
     }
 }
 
@@ -103,7 +109,7 @@ mod tests {
                 deadline: DEADLINE,
             };
             let answered = server.send(&Caller::default(), request).await;
-            let Err(Outage::Unreachable(why)) = answered else {
+            let Err(Outage::Unsent(why)) = answered else {
                 panic!("nobody answers: {answered:?}")
             };
             assert!(why.contains("sillok serve"), "{why}");
