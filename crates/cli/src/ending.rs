@@ -1,8 +1,10 @@
-//! The orchestrator's side of `end_task`, beside a server: each project's command is run when an agent asks for the end of its task.
+//! The orchestrator's side of `end_task`, beside a server: each project's command is run when an agent asks for the end of its
+//! task.
 //!
-//! Owns which requests are taken up, and that each is answered. How a command is run is [`execution`]'s, what its outcome is recorded
-//! as, [`verification`]'s: this is `sillok verify`, with the command and the work tree that the configuration names, under a token
-//! of its own that is minted for each run. An agent only asks: neither the command nor the outcome is its to say.
+//! Owns which requests are taken up, and that each is answered. How a command is run is [`execution`]'s, what its outcome is
+//! recorded as, [`verification`]'s: this is `sillok verify`, with the command and the work tree that the configuration names,
+//! under a token of its own that is minted for each run. An agent only asks: neither the command nor the outcome is its to
+//! say.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -56,8 +56,8 @@ impl<A> Clone for Handler<A> {
 }
 
 impl<A: Api> Handler<A> {
-    /// A handler with these tools over an API, for so many calls at one time. The resources of `scope` are listed; over HTTP, those
-    /// of the scope that the endpoint's query names.
+    /// A handler with these tools over an API, for so many calls at one time. The resources of `scope` are listed; over HTTP,
+    /// those of the scope that the endpoint's query names.
     #[must_use]
     pub fn new(api: A, set: ToolSet, scope: Option<String>, calls_max: usize) -> Self {
         let inner = Inner {

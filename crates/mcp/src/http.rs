@@ -1,7 +1,7 @@
 //! Clients over HTTP: one endpoint, without sessions, for every revision of the protocol.
 //!
-//! Owns the bounds on a request before anything of it is parsed, and who may name this server in a browser. Who calls is for the API
-//! to say, by the headers that it is handed.
+//! Owns the bounds on a request before anything of it is parsed, and who may name this server in a browser. Who calls is for
+//! the API to say, by the headers that it is handed.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::limits::{CALL_RETRY_AFTER_MS, CALLS_MAX, MESSAGE_BYTES_MAX};
 /// What an endpoint takes, and from whom.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Names under which this server is reached: `Host` has to be one of them. What resolves to it under another name is a page that
-    /// rebinds its own.
+    /// Names under which this server is reached: `Host` has to be one of them. What resolves to it under another name is a
+    /// page that rebinds its own.
     pub hosts: Vec<String>,
     /// Pages that may call it: with an `Origin` of another one, a request is refused.
     pub origins: Vec<String>,

@@ -1,6 +1,7 @@
 //! One client over a pair of streams, a message a line.
 //!
-//! Owns the bound on a line. It must not know whose streams they are, nor who has the API: it opens no store, and starts no server.
+//! Owns the bound on a line. It must not know whose streams they are, nor who has the API: it opens no store, and starts no
+//! server.
 
 use rmcp::ServiceExt as _;
 use rmcp::transport::async_rw::AsyncRwTransport;

@@ -1,4 +1,5 @@
-//! Both tables through the tools, over both transports: a tool is carried out, or denied by the right rule and nothing is written.
+//! Both tables through the tools, over both transports: a tool is carried out, or denied by the right rule and nothing is
+//! written.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -155,8 +155,8 @@ fn document(kind: &str, handle: &str, list: &str, items: &[Told], next: Option<S
     document
 }
 
-/// As many of a page as there is room for, and where it goes on. One that is larger than all the room is told from its beginning, so
-/// that the list goes on behind it.
+/// As many of a page as there is room for, and where it goes on. One that is larger than all the room is told from its
+/// beginning, so that the list goes on behind it.
 fn fitting(items: Vec<Told>, next: Option<String>) -> Result<(Vec<Told>, Option<String>), Refusal> {
     let mut budget = Budget::of(Some(RESOURCE_TOKENS_MAX), RESOURCE_TOKENS_MAX)?;
     let whole = budget;

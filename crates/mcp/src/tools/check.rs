@@ -41,8 +41,8 @@ pub(crate) struct Input {
 /// What follows.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// allow: go on. warn: it failed elsewhere, or nearly so; be sure that yours differs. reject: do not try it. block: the task takes no
-    /// fix; ask a person.
+    /// allow: go on. warn: it failed elsewhere, or nearly so; be sure that yours differs. reject: do not try it. block: the
+    /// task takes no fix; ask a person.
     verdict: String,
     /// What you are to be told, in the words of this system.
     #[serde(skip_serializing_if = "Option::is_none")]

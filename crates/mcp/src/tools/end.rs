@@ -48,8 +48,8 @@ pub(crate) struct Input {
 /// What became of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// passed: the task is verified, and what it taught is published. failed: go on working. unrun: nothing could be run. requested:
-    /// it is not known yet.
+    /// passed: the task is verified, and what it taught is published. failed: go on working. unrun: nothing could be run.
+    /// requested: it is not known yet.
     state: State,
     /// Where the request stands in the task's log.
     request: String,

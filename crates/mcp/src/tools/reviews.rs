@@ -264,8 +264,8 @@ pub(crate) struct AnswerInput {
     /// The scope that it was raised in.
     scope: String,
     review: String,
-    /// Whether it is approved: merge: the new one goes into the known one. contradiction: one replaces the other. wrong: it is taken out.
-    /// offer: it is published here.
+    /// Whether it is approved: merge: the new one goes into the known one. contradiction: one replaces the other. wrong: it is
+    /// taken out. offer: it is published here.
     approve: bool,
     /// Of a contradiction that is approved: the memory that holds; the newer one when absent.
     #[serde(default)]

@@ -1,4 +1,5 @@
-//! A small API with the forms of the true one: tokens that cover scopes, tasks, records, memories, decisions and questions in memory.
+//! A small API with the forms of the true one: tokens that cover scopes, tasks, records, memories, decisions and questions in
+//! memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -346,6 +347,13 @@ impl Stored {
                 ))
             }
             "/v1/fixes/check" => self.check(asked),
+            _ => self.write_more(path, asked),
+        }
+    }
+
+    fn write_more(&mut self, path: &str, asked: &Asked) -> Result<Value, Refused> {
+        let body = &asked.body;
+        match path {
             "/v1/entries" => {
                 let scope = asked.scope()?;
                 if scope == PROJECT && asked.who.kind == "agent" {

@@ -13,9 +13,9 @@ use super::within;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpConfig {
-    /// Names under which clients reach this server, with commas between them, such as `sillok.example` or `sillok.example:7411`,
-    /// besides this machine's own and the address that it listens on. A request with another `Host` is refused: it may come from a
-    /// page that rebinds its name.
+    /// Names under which clients reach this server, with commas between them, such as `sillok.example` or
+    /// `sillok.example:7411`, besides this machine's own and the address that it listens on. A request with another `Host` is
+    /// refused: it may come from a page that rebinds its name.
     pub hosts: String,
     /// Pages that may call it from a browser, with commas between them, such as `https://app.example:443`. None without any.
     pub origins: String,
