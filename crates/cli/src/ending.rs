@@ -82,8 +82,9 @@ impl Ending {
                 note(&format!(
                     "tasks of {scope} are not ended for now: {failure}"
                 ));
-                if failure.code() == Some(ErrorCode::HistoryChanged) {
-                    // The store was restored: what was read so far is of another history.
+                let is_void = [ErrorCode::HistoryChanged, ErrorCode::InvalidArgument];
+                if failure.code().is_some_and(|code| is_void.contains(&code)) {
+                    // The store was restored, or the file is none: what was read so far says nothing here.
                     let _ = std::fs::remove_file(&self.cursor_file);
                 }
             }
@@ -129,14 +130,14 @@ impl Ending {
         if age_ms > REQUEST_AGE_MS_MAX || self.is_answered(event).await? {
             return Ok(());
         }
-        let lifetime_s = self.project.timeout_s + TOKEN_SPARED_S;
-        let token = self.client.mint_token(&MintToken {
+        let token = MintToken {
             scope: self.project.scope.to_string(),
             kind: PrincipalKind::Orchestrator,
             id: "verification".to_owned(),
-            lifetime_s,
-        });
-        let orchestrator = self.client.with_token(&token.await?.token);
+            lifetime_s: self.project.timeout_s + TOKEN_SPARED_S,
+        };
+        let minted = self.client.mint_token(&token).await?;
+        let orchestrator = self.client.with_token(&minted.token);
         let answer = match self.verified(&orchestrator, event).await {
             Ok(answer) => answer,
             Err(failure) if failure.exit_status() == EXIT_RETRY => return Err(failure),

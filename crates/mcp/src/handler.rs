@@ -3,7 +3,6 @@
 //! Owns what is told of this server, and how many calls are under way at one time. The protocol itself, its revisions and their
 //! differences are `rmcp`'s.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
@@ -238,7 +237,7 @@ impl<A> Handler<A> {
             "there is no tool '{name}' here; there are: {}",
             known.join(", ")
         );
-        ErrorData::invalid_params(Cow::Owned(text), Some(json!({ "tools": known })))
+        ErrorData::invalid_params(text, Some(json!({ "tools": known })))
     }
 }
 

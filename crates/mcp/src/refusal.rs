@@ -38,7 +38,7 @@ pub(crate) struct Refusal {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        let details = error.details.unwrap_or_default();
+        let details = *error.details.unwrap_or_default();
         let limit = details.limit;
         Self {
             code: error.code,

@@ -10,8 +10,8 @@ use sillok_core::{Error, ErrorCode};
 
 use super::within;
 
-/// Projects that may name a command.
-const PROJECTS_MAX: usize = 1_024;
+/// Projects that may name a command: each is followed by a tail, of which one principal has 64 at most.
+const PROJECTS_MAX: usize = 32;
 /// Words of a command.
 const WORDS_MAX: usize = 256;
 /// What stands in a directory for the name of the task's worktree.

@@ -32,11 +32,11 @@ pub(super) fn beside(api: Router, app: &App) -> Router {
         let handler = Handler::new(Routed::new(api.clone()), set, None, config.calls_max);
         let settings = config.settings(app.config().address.ip());
         let endpoint = Endpoint::new(handler, settings);
-        let answer = move |State(app): State<App>, request: Request| {
+        let handle = move |State(app): State<App>, request: Request| {
             let endpoint = endpoint.clone();
             async move { answer(&app, &endpoint, request).await }
         };
-        endpoints = endpoints.route(path, any(answer));
+        endpoints = endpoints.route(path, any(handle));
     }
     let endpoints = endpoints
         .route_layer(axum::middleware::from_fn_with_state(
