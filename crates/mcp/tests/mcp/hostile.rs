@@ -391,15 +391,15 @@ async fn a_uri_that_names_nothing_opens_nothing() {
         ("file:///etc/passwd", ErrorCode::INVALID_PARAMS),
         ("sillok://log/../../x", ErrorCode::INVALID_PARAMS),
         (
-            &format!("sillok://log/{TASK}?after=x"),
+            format!("sillok://log/{TASK}?after=x").as_str(),
             ErrorCode::INVALID_PARAMS,
         ),
         (
-            &format!("sillok://log/{FOREIGN}"),
+            format!("sillok://log/{FOREIGN}").as_str(),
             ErrorCode::INVALID_PARAMS,
         ),
         (
-            &format!("sillok://entry/{FOREIGN_ENTRY}"),
+            format!("sillok://entry/{FOREIGN_ENTRY}").as_str(),
             ErrorCode::INVALID_PARAMS,
         ),
     ] {

@@ -41,7 +41,7 @@ fn request(revision: &str, method: &str, params: Value, more: &[(&str, &str)]) -
     let has = |name: &str| more.iter().any(|(given, _)| *given == name);
     for (name, value) in [
         ("host", "127.0.0.1:7411"),
-        ("authorization", &format!("Bearer {AGENT}")),
+        ("authorization", format!("Bearer {AGENT}").as_str()),
     ] {
         if !has(name) {
             builder = builder.header(name, value);
