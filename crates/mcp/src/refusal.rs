@@ -2,6 +2,8 @@
 //!
 //! Owns their text, and the part for programs. It must not know why anything is refused.
 
+use core::ops::Deref;
+
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonObject, MetaObject};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,9 +17,14 @@ use crate::limits::REFUSAL_BYTES_MAX;
 /// Under which name a result carries a refusal for programs.
 pub(crate) const PROBLEM: &str = "sillok.dev/problem";
 
-/// Why a call was not carried out, as the API says it.
+/// Why a call was not carried out. Small to move, as results are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Refusal {
+#[serde(transparent)]
+pub(crate) struct Refusal(Box<Problem>);
+
+/// What the API says of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Problem {
     pub(crate) code: ErrorCode,
     detail: String,
     advice: String,
@@ -36,11 +43,19 @@ pub(crate) struct Refusal {
     next: Option<String>,
 }
 
+impl Deref for Refusal {
+    type Target = Problem;
+
+    fn deref(&self) -> &Problem {
+        &self.0
+    }
+}
+
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         let details = *error.details.unwrap_or_default();
         let limit = details.limit;
-        Self {
+        Self(Box::new(Problem {
             code: error.code,
             detail: error.message,
             advice: error.code.advice().to_owned(),
@@ -50,7 +65,7 @@ impl From<Error> for Refusal {
             limit: limit.map(|(name, value)| json!({ "name": name, "value": value })),
             command_id: None,
             next: None,
-        }
+        }))
     }
 }
 
@@ -77,18 +92,15 @@ impl Refusal {
             (None, _) | (_, Outage::Unsent(_)) => ErrorCode::Unavailable,
             (Some(_), _) => ErrorCode::OutcomeUnknown,
         };
-        Self {
-            command_id: command.map(|id| id.to_string()),
-            ..Self::from(Error::new(code, outage.to_string()))
-        }
+        let mut refusal = Self::from(Error::new(code, outage.to_string()));
+        refusal.0.command_id = command.map(|id| id.to_string());
+        refusal
     }
 
     /// The same, with a word on what gets further.
-    pub(crate) fn then(self, next: &str) -> Self {
-        Self {
-            next: Some(next.to_owned()),
-            ..self
-        }
+    pub(crate) fn then(mut self, next: &str) -> Self {
+        self.0.next = Some(next.to_owned());
+        self
     }
 
     /// What a model reads. Words of the API may hold what somebody wrote: they are one line, and short.
@@ -112,9 +124,8 @@ impl Refusal {
                 .map(|ms| format!("Not before: {ms} ms from now")),
         );
         if let Some(id) = &self.command_id {
-            let line =
-                "Command id: {id} (name it as command_id when you send the very same call again)";
-            lines.push(line.replace("{id}", &said(id)));
+            let again = "name it as command_id when you send the very same call again";
+            lines.push(format!("Command id: {} ({again})", said(id)));
         }
         lines.join("\n")
     }

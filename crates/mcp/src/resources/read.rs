@@ -173,7 +173,7 @@ fn fitting(items: Vec<Told>, next: Option<String>) -> Result<(Vec<Told>, Option<
             .insert("bytes_left_out".to_owned(), json!(missing));
         first.data = marked(&beginning);
     }
-    let items = first.into_iter().chain(rest).collect();
+    let items: Vec<Told> = first.into_iter().chain(rest).collect();
     let place = |told: &Told| told.place.to_string();
     let (given, cut) = budget.fill(items, Give::First, |told| &told.data, place);
     let goes_on = if cut.is_nothing() {

@@ -223,7 +223,7 @@ async fn brief<A: Api>(
         body["domain"] = json!(domain);
     }
     let brief: Brief = call.ask("/v1/brief", &body).await?;
-    let items = brief.items.into_iter().map(Item::from).collect();
+    let items: Vec<Item> = brief.items.into_iter().map(Item::from).collect();
     let handle = |item: &Item| item.handle.clone().unwrap_or_else(|| item.layer.clone());
     let (items, cut) = budget.fill(items, Give::First, |item| &item.data, handle);
     let told = Told {

@@ -122,7 +122,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         body["language"] = json!(language);
     }
     let checked: Checked = call.ask("/v1/fixes/check", &body).await?;
-    let tried = checked.tried.into_iter().map(Tried::from).collect();
+    let tried: Vec<Tried> = checked.tried.into_iter().map(Tried::from).collect();
     let (tried, cut) = budget.fill(
         tried,
         Give::First,

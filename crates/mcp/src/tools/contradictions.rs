@@ -38,7 +38,8 @@ pub(crate) struct Output {
 
 pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Output, Refusal> {
     let mut budget = Budget::of(input.budget_tokens, BUDGET_TOKENS_USUAL)?;
-    let (mut found, mut after) = (Vec::new(), None);
+    let mut found: Vec<Asked> = Vec::new();
+    let mut after = None;
     for _ in 0..QUESTION_PAGES_MAX {
         let page = page(call, &input.scope, false, after).await?;
         let contradicting = |question: &str| question == "contradiction";

@@ -195,7 +195,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
             |touched| touched.handle.clone(),
         )
     };
-    let guards = answer.guards.into_iter().map(Touched::from).collect();
+    let guards: Vec<Touched> = answer.guards.into_iter().map(Touched::from).collect();
     let (guards, mut cut) = fill(&mut budget, guards);
     let contradictions = answer.contradictions.into_iter().map(Touched::from);
     let (contradictions, more) = fill(&mut budget, contradictions.collect());

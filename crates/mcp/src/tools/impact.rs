@@ -99,7 +99,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         body["depth_max"] = json!(depth);
     }
     let impact: Impact = call.ask("/v1/impact", &body).await?;
-    let affected = impact.affected.into_iter().map(Affected::from).collect();
+    let affected: Vec<Affected> = impact.affected.into_iter().map(Affected::from).collect();
     let (affected, cut) = budget.fill(
         affected,
         Give::First,

@@ -94,7 +94,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         body["as_of"] = json!({ "commit": commit });
     }
     let answer: Answer = call.ask("/v1/recall", &body).await?;
-    let found = answer.results.into_iter().map(Memory::from).collect();
+    let found: Vec<Memory> = answer.results.into_iter().map(Memory::from).collect();
     let (memories, cut) = budget.fill(
         found,
         Give::WhatFits,

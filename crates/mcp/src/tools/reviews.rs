@@ -128,7 +128,7 @@ pub(crate) async fn list<A: Api>(
 ) -> Result<ListOutput, Refusal> {
     let mut budget = Budget::of(input.budget_tokens, BUDGET_TOKENS_USUAL)?;
     let page = page(call, &input.scope, input.answered, input.after).await?;
-    let asked = page.items.into_iter().map(Asked::from).collect();
+    let asked: Vec<Asked> = page.items.into_iter().map(Asked::from).collect();
     let (reviews, cut) = budget.fill(
         asked,
         Give::First,
@@ -243,7 +243,7 @@ pub(crate) async fn show<A: Api>(
     let mut budget = Budget::of(input.budget_tokens, BUDGET_TOKENS_USUAL)?;
     let query = vec![("scope", Some(input.scope)), ("id", Some(input.review))];
     let evidence: Evidence = call.read("/v1/review", query).await?;
-    let shown = evidence.entries.into_iter().map(Shown::from).collect();
+    let shown: Vec<Shown> = evidence.entries.into_iter().map(Shown::from).collect();
     let (memories, cut) = budget.fill(
         shown,
         Give::WhatFits,
