@@ -18,6 +18,7 @@ mod erase;
 mod evidence;
 mod fix;
 mod graph;
+mod import;
 mod jobs;
 mod kinds;
 mod log;
@@ -42,6 +43,7 @@ pub use erase::Erase;
 pub use evidence::{EvidenceCommand, EvidenceList, EvidenceNamed, EvidenceSave, EvidenceText};
 pub use fix::{FixCheck, FixCommand, FixFailed, Touched};
 pub use graph::{GraphCommand, GraphQuery};
+pub use import::{Formats, Import};
 pub use jobs::{JobsCommand, JobsList};
 pub use kinds::{KindDeclare, KindList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
@@ -125,9 +127,8 @@ pub enum Command {
     Serve(Serve),
     /// Show five agents at work in a sample repository, or from recorded runs
     Demo(Demo),
-    /// Bring recorded work into the memory
-    #[command(subcommand)]
-    Import(ImportCommand),
+    /// Bring recorded work into the memory: runs of SWE-agent, sessions of Claude Code and of Codex
+    Import(Import),
     /// Tokens: what proves who acts
     #[command(subcommand)]
     Token(TokenCommand),
@@ -243,20 +244,6 @@ pub enum Command {
     Openapi,
 }
 
-/// Kinds of recorded work.
-#[derive(Debug, Subcommand)]
-pub enum ImportCommand {
-    /// SWE-agent `.traj` files: a task each, with a record for every thought, action and output
-    Trajectory {
-        /// The files
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
-        /// The worktree that the tasks lie in; in a project, a worktree named `imported` is used
-        #[arg(long, env = "SILLOK_SCOPE", value_name = "SCOPE")]
-        scope: Scope,
-    },
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -368,6 +355,8 @@ mod tests {
             "sillok demo --agents 0",
             "sillok demo --assume passed",
             "sillok log show org/a#0",
+            "sillok import --into org/a/project/b",
+            "sillok import a.jsonl --into org/a/project/b --format jsonl",
             "sillok nothing",
             "sillok --token a --token-file b status",
         ] {

@@ -1,91 +1,377 @@
-//! Bringing a recorded run into the memory: a task, and its steps as records.
+//! Bringing recorded work into the memory: a task, and what a file says as its records.
 //!
-//! Owns the task's name, the batches and their command ids: an import that was cut off and is run
-//! again is a retry of the same commands. It must not know the format of recorded runs.
+//! Owns the batches and their command ids, and where an import goes on. What a task holds already is not brought in again:
+//! its log says what that is, a cursor saves reading it, and of two imports at once the command ids let one of each batch
+//! through. It must not know formats.
 
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 use sillok_core::ErrorCode;
 use sillok_core::event::EventKind;
-use sillok_core::id::CommandId;
-use sillok_core::limits::SEGMENT_CHARS_MAX;
+use sillok_core::id::{CommandId, Seq};
+use sillok_core::limits::COMMAND_RETRY_MS_MAX;
 use sillok_core::scope::Scope;
-use sillok_server::api::{AppendLogs, EventsQuery, LogRecord, OpenTask};
+use sillok_core::secret::mask;
+use sillok_core::time::Timestamp;
+use sillok_server::api::{Actor, AppendLogs, EventsQuery, LogRecord, OpenTask, TaskView};
+use sillok_sessions::{Entry, Format, Head, PassedOver, Record, Source};
 
-use crate::client::Client;
+use crate::client::{Client, now};
 use crate::failure::{EXIT_RETRY, Failure};
-use crate::trajectory::{Line, Run};
+
+pub mod cursors;
+pub mod names;
+mod there;
+
+use cursors::{Cursors, Kept};
+use there::There;
 
 /// Records of one call.
 const BATCH_RECORDS_MAX: usize = 100;
 /// Bytes of content of one call of more than one record.
 const BATCH_BYTES_MAX: usize = 1 << 20;
+/// How often an import begins anew where another one of the same file comes between.
+const ATTEMPTS_MAX: u32 = 5;
+/// Entries that are there already after which it is said how far reading is.
+const ENTRIES_BETWEEN_WORD: u64 = 256;
+/// How long the commands of an import are made out of one time: while any of them could be one that was sent before, the
+/// server remembers it.
+const PERIOD_MS: u64 = COMMAND_RETRY_MS_MAX / 2;
 
-/// Bytes of a run's digest in the name of its task.
-const DIGEST_BYTES: usize = 6;
-
-/// A run that was brought in.
+/// What came of importing one file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Imported {
-    /// Its task.
+    /// Its task. It was not opened where the file says nothing.
     pub task: Scope,
     /// The task's title.
     pub title: String,
+    /// The file's format.
+    pub format: Format,
     /// How many steps it had.
-    pub steps: usize,
-    /// How many records were acknowledged.
+    pub steps: u64,
+    /// How many of its records the task holds.
     pub records: u64,
-    /// How many secrets were masked in them.
+    /// How many of them were brought in now.
+    pub imported: u64,
+    /// How many were there before.
+    pub already_there: u64,
+    /// How many secrets were masked in those that were brought in now.
     pub masked: u64,
+    /// What of the lines that were read now became no record, by reason.
+    pub passed_over: PassedOver,
+    /// Lines that were no UTF-8, and were read with a sign in place of what was none.
+    pub mended: u64,
+    /// Whether the file ends with a line that somebody is still writing.
+    pub unfinished: bool,
 }
 
-/// Opens the task and appends every record; what an earlier import of the same run by the same
-/// principal has brought in already is not brought in again. `progress` is told of each call's
-/// records.
+/// How far an import is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Records that were acknowledged since the last word.
+    pub records: u64,
+    /// Bytes of the file that were read in all.
+    pub bytes: u64,
+}
+
+/// Opens the task and appends every record that it does not hold yet. `open` opens the file, `progress` is told how far it
+/// is.
 ///
 /// # Errors
-/// [`Failure`] of the server; what was acknowledged before it stays.
+/// [`Failure`] of the server or the file; what was acknowledged before it stays. [`Failure::Rewritten`] where the file does
+/// not say what was imported of it before.
 pub async fn import(
     client: &Client,
     task: Scope,
-    run: &Run,
-    mut progress: impl FnMut(u64),
+    open: impl Fn() -> Result<Source, Failure>,
+    cursors: Option<&Cursors>,
+    mut progress: impl FnMut(Progress),
 ) -> Result<Imported, Failure> {
-    let open = OpenTask {
-        scope: task.to_string(),
-        title: run.title.clone(),
-        description: run.description.clone(),
+    let mut attempt = 1;
+    let mut imported = {
+        let source = open()?;
+        Imported {
+            task,
+            title: source.head().title.clone(),
+            format: source.head().format,
+            steps: source.steps(),
+            records: 0,
+            imported: 0,
+            already_there: 0,
+            masked: 0,
+            passed_over: PassedOver::default(),
+            mended: 0,
+            unfinished: false,
+        }
     };
-    let opening = open_or_resume(client, &task, &open).await?;
-    let mut imported = Imported {
-        task,
-        title: run.title.clone(),
-        steps: run.steps,
-        records: 0,
-        masked: 0,
-    };
-    for (number, batch) in (0..).zip(batches(&run.records)) {
-        let body = AppendLogs {
-            scope: imported.task.to_string(),
-            records: batch.iter().map(log_record).collect(),
-        };
-        let command = command_of(opening, run, number)?;
-        let appended = client.append_logs_as(command, &body).await?;
-        imported.records += u64::from(appended.count);
-        imported.masked += u64::from(appended.masked);
-        progress(u64::from(appended.count));
+    loop {
+        match once(client, &open, cursors, &mut progress, &mut imported).await {
+            // Another import was faster with this batch: what it brought in has to be found out.
+            Err(failure)
+                if failure.code() == Some(ErrorCode::CommandReused) && attempt < ATTEMPTS_MAX =>
+            {
+                attempt += 1;
+            }
+            done => return done.map(|()| imported),
+        }
     }
-    Ok(imported)
 }
 
-/// Opens the task: the command that did it, now or in an earlier import.
-async fn open_or_resume(
+async fn once(
     client: &Client,
+    open: &impl Fn() -> Result<Source, Failure>,
+    cursors: Option<&Cursors>,
+    progress: &mut impl FnMut(Progress),
+    imported: &mut Imported,
+) -> Result<(), Failure> {
+    let mut source = open()?;
+    let says_nothing = source.entry()?.is_none();
+    if says_nothing {
+        report(&source, imported);
+        return Ok(());
+    }
+    let opened = open_or_resume(client, &imported.task, source.head()).await?;
+    let begun = begin(client, open, cursors, &opened, &imported.task).await?;
+    let mut source = begun.source;
+    let mut going = Going {
+        client,
+        opening: opened.command,
+        cursors,
+        there: begun.there,
+        before: begun.kept.map_or(0, |kept| kept.records),
+        of_now: imported.imported,
+        batch: Vec::new(),
+        end: None,
+    };
+    let done = going.all(&mut source, progress, imported).await;
+    report(&source, imported);
+    done
+}
+
+/// What reading a file came to.
+fn report(source: &Source, imported: &mut Imported) {
+    imported.steps = source.steps();
+    imported.passed_over = source.passed().clone();
+    imported.mended = source.mended();
+    imported.unfinished = source.unfinished();
+}
+
+/// Where an import begins to read.
+struct Begun {
+    source: Source,
+    there: There,
+    kept: Option<Kept>,
+}
+
+/// Opens the file where the import goes on: behind the cursor, where there is one that file and task bear out.
+async fn begin(
+    client: &Client,
+    open: &impl Fn() -> Result<Source, Failure>,
+    cursors: Option<&Cursors>,
+    opened: &Opened,
     task: &Scope,
-    open: &OpenTask,
-) -> Result<CommandId, Failure> {
-    let refused = match client.open_task(open).await {
-        Ok(opened) => return Ok(opened.command_id),
+) -> Result<Begun, Failure> {
+    let mut source = open()?;
+    let nothing = There::nothing(source.head(), opened.by.clone());
+    if !opened.is_resumed {
+        return Ok(Begun {
+            source,
+            there: nothing,
+            kept: None,
+        });
+    }
+    let kept = cursors.and_then(|cursors| cursors.load(task));
+    if let Some(kept) = kept.filter(|kept| kept.opening == opened.command) {
+        let there = nothing.clone().find(client, task, Some(&kept)).await?;
+        if let Some(there) = there
+            && source.go_on(&kept.cursor)?
+        {
+            return Ok(Begun {
+                source,
+                there,
+                kept: Some(kept),
+            });
+        }
+        source = open()?;
+    }
+    let there = nothing.find(client, task, None).await?;
+    Ok(Begun {
+        source,
+        there: there.expect("without a cursor there is nothing to bear out"),
+        kept: None,
+    })
+}
+
+/// A record, and what names it within its file.
+struct Placed {
+    at: u64,
+    ordinal: usize,
+    record: Record,
+}
+
+/// An import under way.
+struct Going<'a> {
+    client: &'a Client,
+    opening: CommandId,
+    cursors: Option<&'a Cursors>,
+    there: There,
+    /// Records that the cursor knew of.
+    before: u64,
+    /// Records that an attempt before brought in.
+    of_now: u64,
+    batch: Vec<Placed>,
+    /// The event and the command of the last record that is there.
+    end: Option<(Seq, CommandId)>,
+}
+
+impl Going<'_> {
+    /// Reads to the end, and sends what is not there.
+    async fn all(
+        &mut self,
+        source: &mut Source,
+        progress: &mut impl FnMut(Progress),
+        imported: &mut Imported,
+    ) -> Result<(), Failure> {
+        let mut entries = 0_u64;
+        while let Some(entry) = source.entry()? {
+            entries += 1;
+            self.take(entry).map_err(|_| rewritten(imported))?;
+            self.count(imported);
+            let bytes: usize = self
+                .batch
+                .iter()
+                .map(|placed| placed.record.content.len())
+                .sum();
+            if self.batch.len() >= BATCH_RECORDS_MAX || bytes >= BATCH_BYTES_MAX {
+                self.send(source, progress, imported).await?;
+            } else if entries.is_multiple_of(ENTRIES_BETWEEN_WORD) {
+                progress(Progress {
+                    records: 0,
+                    bytes: source.offset(),
+                });
+            }
+        }
+        self.there.ended().map_err(|_| rewritten(imported))?;
+        self.send(source, progress, imported).await
+    }
+
+    /// Takes up of an entry what is not there.
+    fn take(&mut self, entry: Entry) -> Result<(), there::Differs> {
+        let there = self.there.pass(&entry)?;
+        let at = entry.at;
+        let records = entry.records.into_iter().enumerate().skip(there);
+        self.batch.extend(records.map(|(ordinal, record)| Placed {
+            at,
+            ordinal,
+            record,
+        }));
+        Ok(())
+    }
+
+    /// Counts what is there.
+    fn count(&self, imported: &mut Imported) {
+        let there = self.before + self.there.passed();
+        imported.already_there = there.saturating_sub(self.of_now);
+        imported.records = imported.already_there + imported.imported;
+    }
+
+    /// Sends all that was taken up, and keeps how far that is.
+    async fn send(
+        &mut self,
+        source: &Source,
+        progress: &mut impl FnMut(Progress),
+        imported: &mut Imported,
+    ) -> Result<(), Failure> {
+        let batch = std::mem::take(&mut self.batch);
+        for placed in batches(&batch) {
+            let (command, body) = self.command(source.head(), placed, &imported.task)?;
+            let appended = self.client.append_logs_as(command, &body).await?;
+            let last = appended.first.get() + u64::from(appended.count) - 1;
+            self.end = Some((Seq::new(last), command));
+            imported.imported += u64::from(appended.count);
+            imported.masked += u64::from(appended.masked);
+            self.count(imported);
+            progress(Progress {
+                records: u64::from(appended.count),
+                bytes: source.offset(),
+            });
+        }
+        self.keep(source, imported)
+    }
+
+    /// Keeps how far the import came: everything that was read is there.
+    fn keep(&self, source: &Source, imported: &Imported) -> Result<(), Failure> {
+        let found = self.end.max(self.there.end());
+        let (Some(cursors), Some(cursor), Some((seq, command))) =
+            (self.cursors, source.cursor(), found)
+        else {
+            return Ok(());
+        };
+        let kept = Kept {
+            opening: self.opening,
+            cursor,
+            records: imported.records,
+            seq,
+            command,
+        };
+        cursors.save(&imported.task, &kept)
+    }
+
+    /// One call. Every import of the file into the task names it alike that begins it with the same record: where another
+    /// one has sent it with other records, it is refused as `command_reused`.
+    fn command(
+        &self,
+        head: &Head,
+        placed: &[Placed],
+        task: &Scope,
+    ) -> Result<(CommandId, AppendLogs), Failure> {
+        let first = placed.first().expect("a call has a record");
+        let id = first.record.place.id.as_deref();
+        let now = now();
+        let command = command_of(self.opening, head, (id, first.at, first.ordinal), now)?;
+        let body = AppendLogs {
+            scope: task.to_string(),
+            records: placed
+                .iter()
+                .map(|placed| log_record(&placed.record, now))
+                .collect(),
+        };
+        Ok((command, body))
+    }
+}
+
+fn rewritten(imported: &Imported) -> Failure {
+    Failure::Rewritten {
+        task: imported.task.clone(),
+    }
+}
+
+/// A task that was opened.
+struct Opened {
+    /// The command that did it, now or in an earlier import.
+    command: CommandId,
+    /// Whether that was in an earlier one.
+    is_resumed: bool,
+    /// Whose import it is; none where that is not known any more, or nobody's came before.
+    by: Option<Actor>,
+}
+
+/// Opens the task, or finds it as an earlier import opened it.
+async fn open_or_resume(client: &Client, task: &Scope, head: &Head) -> Result<Opened, Failure> {
+    // With secrets masked here, the task is found again by what is stored of it.
+    let open = OpenTask {
+        scope: task.to_string(),
+        title: mask(&head.title).text.into_owned(),
+        description: mask(&head.description).text.into_owned(),
+    };
+    let refused = match client.open_task(&open).await {
+        Ok(opened) => {
+            return Ok(Opened {
+                command: opened.command_id,
+                is_resumed: false,
+                by: None,
+            });
+        }
         Err(failure) if failure.code() == Some(ErrorCode::Conflict) => failure,
         Err(failure) => return Err(failure),
     };
@@ -98,46 +384,87 @@ async fn open_or_resume(
     let Some(opening) = first.filter(|event| event.kind == EventKind::TaskOpened) else {
         return Err(refused);
     };
-    // Only to who opened it, and with these words, is the very command answered again.
-    match client.open_task_as(opening.command, open).await {
-        Ok(_) => Ok(opening.command),
+    let found = client.task(task).await?;
+    let resumed = |by| Opened {
+        command: opening.command,
+        is_resumed: true,
+        by,
+    };
+    let opener = found.opened_by.clone();
+    // Only to who opened it is the very command answered again. A session may have got a prompt since then.
+    match client.open_task_as(opening.command, &as_found(found)).await {
+        Ok(_) => Ok(resumed(Some(opener))),
+        // It was opened so long ago that nobody remembers the command: whoever may write to it may go on.
+        Err(failure) if failure.code() == Some(ErrorCode::Expired) => Ok(resumed(None)),
         Err(failure) if failure.exit_status() == EXIT_RETRY => Err(failure),
         Err(_) => Err(refused),
     }
 }
 
-/// The command of a batch: every import of the run into the task that `opening` opened names it alike.
-fn command_of(opening: CommandId, run: &Run, number: u64) -> Result<CommandId, Failure> {
-    let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 import of a recorded run");
-    hasher.update(opening.as_bytes());
-    hasher.update(&run.digest);
-    hasher.update(&number.to_le_bytes());
-    let mut random = [0; 10];
-    hasher.finalize_xof().fill(&mut random);
-    Ok(CommandId::from_parts(opening.time()?, random))
+/// A task as it was opened.
+fn as_found(found: TaskView) -> OpenTask {
+    OpenTask {
+        scope: found.scope.to_string(),
+        title: found.title,
+        description: found.description,
+    }
 }
 
-fn log_record(line: &Line) -> LogRecord {
+/// The command of a batch, by its first record: what the client calls the line, else where it stands, and its place
+/// within the line.
+fn command_of(
+    opening: CommandId,
+    head: &Head,
+    (id, at, ordinal): (Option<&str>, u64, usize),
+    now: Timestamp,
+) -> Result<CommandId, Failure> {
+    let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 import of recorded work");
+    let at = at.to_le_bytes();
+    let of_line = id.map_or(&at[..], str::as_bytes);
+    let digest = head.digest.unwrap_or_default();
+    let ordinal = (ordinal as u64).to_le_bytes();
+    for part in [
+        opening.as_bytes(),
+        head.name.as_bytes(),
+        &digest,
+        of_line,
+        &ordinal,
+    ] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let mut random = [0; 10];
+    hasher.finalize_xof().fill(&mut random);
+    let opened = opening.time()?;
+    let periods = now.since_ms(opened) / PERIOD_MS;
+    Ok(CommandId::from_parts(
+        opened.plus_ms(periods * PERIOD_MS),
+        random,
+    ))
+}
+
+fn log_record(record: &Record, now: Timestamp) -> LogRecord {
     LogRecord {
-        level: line.level,
-        content: line.content.clone(),
-        metadata: Some(to_raw_value(&line.metadata).expect("plain data is JSON")),
-        time: None,
+        level: record.level,
+        content: record.content.clone(),
+        metadata: Some(to_raw_value(&record.place).expect("plain data is JSON")),
+        // A clock that went ahead is no reason to lose a record.
+        time: record.time.filter(|time| *time <= now),
     }
 }
 
 /// Cuts records into calls, by number and by bytes.
-fn batches(records: &[Line]) -> Vec<&[Line]> {
+fn batches(records: &[Placed]) -> Vec<&[Placed]> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
-    for (at, record) in records.iter().enumerate() {
-        let full =
-            at - start == BATCH_RECORDS_MAX || bytes + record.content.len() > BATCH_BYTES_MAX;
+    for (at, placed) in records.iter().enumerate() {
+        let length = placed.record.content.len();
+        let full = at - start == BATCH_RECORDS_MAX || bytes + length > BATCH_BYTES_MAX;
         if full && at > start {
             batches.push(&records[start..at]);
             (start, bytes) = (at, 0);
         }
-        bytes += record.content.len();
+        bytes += length;
     }
     if start < records.len() {
         batches.push(&records[start..]);
@@ -145,98 +472,5 @@ fn batches(records: &[Line]) -> Vec<&[Line]> {
     batches
 }
 
-/// The name of a run's task: its own, and what tells it from another run of that name.
-#[must_use]
-pub fn task_name(run: &Run) -> String {
-    let digest: String = run.digest[..DIGEST_BYTES]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let name: String = segment(&run.name)
-        .chars()
-        .take(SEGMENT_CHARS_MAX - digest.len() - 1)
-        .collect();
-    format!("{name}-{digest}")
-}
-
-/// A name as it may stand in a scope path.
-fn segment(name: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
-            c
-        } else {
-            '-'
-        }
-    };
-    let segment: String = name.chars().map(plain).take(SEGMENT_CHARS_MAX).collect();
-    match segment.as_str() {
-        "" | "." | ".." => "run".to_owned(),
-        _ => segment,
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use sillok_core::staging::LogLevel;
-
-    use super::*;
-
-    fn line(bytes: usize) -> Line {
-        Line {
-            level: LogLevel::Info,
-            content: "x".repeat(bytes),
-            metadata: crate::trajectory::Place::default(),
-        }
-    }
-
-    #[test]
-    fn batches_keep_order_and_limits() {
-        let records: Vec<Line> = (0..250).map(|_| line(1)).collect();
-        let sizes: Vec<usize> = batches(&records).iter().map(|batch| batch.len()).collect();
-        assert_eq!(sizes, [100, 100, 50]);
-        let large = [
-            line(10),
-            line(BATCH_BYTES_MAX + 1),
-            line(BATCH_BYTES_MAX),
-            line(1),
-        ];
-        let sizes: Vec<usize> = batches(&large).iter().map(|batch| batch.len()).collect();
-        assert_eq!(sizes, [1, 1, 1, 1]);
-        assert!(batches(&[]).is_empty());
-    }
-
-    #[test]
-    fn any_name_becomes_a_segment() {
-        for name in ["a run.traj", "", "..", "한글", &"x".repeat(400), "ok-1_2.3"] {
-            let scope = Scope::parse("org/a").unwrap().child(&segment(name));
-            assert!(scope.is_ok(), "{name}");
-        }
-        assert_eq!(segment("a run"), "a-run");
-    }
-
-    fn run(name: &str, digest: [u8; 32]) -> Run {
-        Run {
-            name: name.to_owned(),
-            title: String::new(),
-            description: String::new(),
-            steps: 0,
-            records: Vec::new(),
-            digest,
-        }
-    }
-
-    #[test]
-    fn a_run_names_its_task_and_its_commands_alike_each_time() {
-        let (one, other) = (run("a run", [1; 32]), run("a run", [2; 32]));
-        assert_eq!(task_name(&one), "a-run-010101010101");
-        assert_ne!(task_name(&one), task_name(&other));
-        let long = task_name(&run(&"x".repeat(400), [1; 32]));
-        assert!(Scope::parse("org/a").unwrap().child(&long).is_ok());
-        let opening = crate::client::new_command_id();
-        let command = |run, number| command_of(opening, run, number).unwrap();
-        assert_eq!(command(&one, 0), command(&one, 0));
-        assert_ne!(command(&one, 0), command(&one, 1));
-        assert_ne!(command(&one, 0), command(&other, 0));
-        assert_eq!(command(&one, 0).time().unwrap(), opening.time().unwrap());
-    }
-}
+mod tests;

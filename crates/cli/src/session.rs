@@ -15,6 +15,7 @@ use crate::args::{Global, Within};
 use crate::client::{Client, RetryPolicy, is_loopback};
 use crate::data_directory::{DataDirectory, read_token};
 use crate::failure::Failure;
+use crate::import::cursors::Cursors;
 use crate::local_server::{LOCK_PAUSE, LOCK_WAIT, LocalServer, NO_NIGHTS};
 use crate::output::{Output, note};
 
@@ -83,6 +84,12 @@ impl Session {
         self.data.context()?.scope.ok_or_else(|| {
             Failure::Usage("no scope is named: pass --scope, or set SILLOK_SCOPE".to_owned())
         })
+    }
+
+    /// How far imports came.
+    #[must_use]
+    pub fn cursors(&self) -> Cursors {
+        Cursors::at(self.data.imports())
     }
 
     /// Stops the server that was started for this session, if one was.
