@@ -163,7 +163,7 @@ struct Begun {
     kept: Option<Kept>,
 }
 
-/// Opens the file where the import goes on: behind the cursor, where there is one that file and task bear out.
+/// Opens the file where the import goes on: behind the cursor, where there is one that the task bears out.
 async fn begin(
     client: &Client,
     open: &impl Fn() -> Result<Source, Failure>,
@@ -181,18 +181,17 @@ async fn begin(
         });
     }
     let kept = cursors.and_then(|cursors| cursors.load(task));
-    if let Some(kept) = kept.filter(|kept| kept.opening == opened.command) {
-        let there = nothing.clone().find(client, task, Some(&kept)).await?;
-        if let Some(there) = there
-            && source.go_on(&kept.cursor)?
-        {
-            return Ok(Begun {
-                source,
-                there,
-                kept: Some(kept),
-            });
+    if let Some(kept) = kept.filter(|kept| kept.opening == opened.command)
+        && let Some(there) = nothing.clone().find(client, task, Some(&kept)).await?
+    {
+        if !source.go_on(&kept.cursor)? {
+            return Err(Failure::Rewritten { task: task.clone() });
         }
-        source = open()?;
+        return Ok(Begun {
+            source,
+            there,
+            kept: Some(kept),
+        });
     }
     let there = nothing.find(client, task, None).await?;
     Ok(Begun {

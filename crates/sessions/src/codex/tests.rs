@@ -19,7 +19,7 @@ fn read_all(lines: &[Value]) -> (Vec<Record>, PassedOver, State) {
 }
 
 fn item(payload: &Value) -> Value {
-    json!({ "timestamp": "2026-03-02T10:00:00.000Z", "type": "response_item", "payload": payload })
+    json!({ "timestamp": "2025-03-02T10:00:00.000Z", "type": "response_item", "payload": payload })
 }
 
 fn output(output: &Value) -> Record {
