@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sillok_core::staging::LogLevel;
 
-use crate::json::{Raw, flag, items, object, text};
+use crate::json::{self, Raw, flag, items, object, text};
 use crate::limits::BLOCKS_MAX;
 use crate::scribe::{COMPACTION, Ended, FAULT, PROMPT, SAID, Scribe, THINKING, id, time};
 use crate::tool;
@@ -75,7 +75,7 @@ struct Block<'a> {
 
 /// Reads one line: whether it is an object.
 pub(crate) fn read(line: &str, scribe: &mut Scribe<'_>) -> bool {
-    let Ok(line) = serde_json::from_str::<Line<'_>>(line) else {
+    let Some(line) = json::line::<Line<'_>>(line) else {
         return false;
     };
     scribe.session(line.session);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sillok_core::staging::LogLevel;
 
-use crate::json::{Raw, flag, items, number, object, text};
+use crate::json::{self, Raw, flag, items, number, object, text};
 use crate::limits::BLOCKS_MAX;
 use crate::scribe::{COMPACTION, Ended, FAULT, PROMPT, SAID, Scribe, THINKING, id, time};
 use crate::tool;
@@ -123,17 +123,14 @@ struct Ending<'a> {
 
 /// Reads one line: whether it is an object.
 pub(crate) fn read(line: &str, scribe: &mut Scribe<'_>) -> bool {
-    let Ok(read) = serde_json::from_str::<Line<'_>>(line) else {
+    let Some(read) = json::line::<Line<'_>>(line) else {
         return false;
     };
     scribe.time = time(read.timestamp);
     scribe.happens(None, None);
     let kind = text(read.kind).unwrap_or_default();
     // Earlier versions wrote what a session begins with, and what follows, without a frame.
-    let whole: Raw<'_> = match read.payload {
-        Some(payload) => Some(payload),
-        None => serde_json::from_str(line).ok(),
-    };
+    let whole = read.payload.or_else(|| serde_json::from_str(line).ok());
     match (kind.as_str(), read.payload.is_some()) {
         ("session_meta", true) => begin(whole, scribe),
         ("", false) if read.record_type.is_some() => scribe.passed.count_kind("record", "state"),

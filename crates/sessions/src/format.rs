@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::json::{Raw, text};
+use crate::json::{self, Raw, text};
 use crate::limits::{DETECTION_LINES_MAX, HEAD_BYTES_MAX};
 use crate::lines::{Found, Lines};
 
@@ -92,8 +92,7 @@ impl Format {
                 Found::Line | Found::Tail => {}
             }
             let line = String::from_utf8_lossy(lines.line());
-            let found = serde_json::from_str(&line).ok();
-            let found = found.and_then(|line: Line<'_>| told(&line));
+            let found = json::line(&line).and_then(|line: Line<'_>| told(&line));
             if found.is_some() {
                 return Ok(found);
             }
@@ -112,10 +111,8 @@ impl FromStr for Format {
     type Err = NoFormat;
 
     fn from_str(name: &str) -> Result<Self, NoFormat> {
-        let all = Self::ALL.into_iter();
-        all.clone()
-            .find(|format| format.as_str() == name)
-            .ok_or(NoFormat)
+        let mut all = Self::ALL.into_iter();
+        all.find(|format| format.as_str() == name).ok_or(NoFormat)
     }
 }
 

@@ -101,7 +101,7 @@ impl Head {
     }
 }
 
-/// What an entry asks for, in the main conversation.
+/// What an entry asks for.
 fn prompt(entry: &Entry) -> Option<String> {
     let record = entry
         .records

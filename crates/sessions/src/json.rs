@@ -43,6 +43,13 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
         .then(|| serde_json::from_str(raw).ok())?
 }
 
+/// An object that is a whole line. Without the look at how it begins, an array would be read as one, field by field.
+pub(crate) fn line<'a, T: Deserialize<'a>>(line: &'a str) -> Option<T> {
+    let line = line.trim_start();
+    line.starts_with('{')
+        .then(|| serde_json::from_str(line).ok())?
+}
+
 /// Whether there is nothing in it.
 pub(crate) fn is_empty(raw: &RawValue) -> bool {
     let inside = raw
@@ -76,7 +83,7 @@ fn without_halves(raw: &str) -> String {
     mended
 }
 
-/// The code unit of the `\uXXXX` that a text begins with.
+/// The code unit whose escape a text begins with: `\u` and four digits.
 fn unit(escape: &str) -> Option<u32> {
     let digits = escape.strip_prefix("\\u")?.get(..4)?;
     let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());

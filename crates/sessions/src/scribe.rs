@@ -132,12 +132,12 @@ impl<'a> Scribe<'a> {
             _ => output.trim_end().to_owned(),
         };
         // A 1 is what searches and comparisons answer with: whoever reads the code beside the command can tell.
-        let is_error = match (ended, code) {
-            (Ended::Badly, _) => true,
-            (Ended::Well, None | Some(0)) => false,
-            (_, Some(0)) => false,
-            (_, Some(1)) | (Ended::Unsaid, None) => shows_error(&output),
-            (_, Some(_)) => true,
+        let is_error = match code {
+            _ if ended == Ended::Badly => true,
+            Some(0) => false,
+            Some(1) => shows_error(&output),
+            Some(_) => true,
+            None => ended == Ended::Unsaid && shows_error(&output),
         };
         let level = if is_error {
             LogLevel::Error
