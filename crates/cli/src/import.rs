@@ -1,42 +1,33 @@
 //! Bringing recorded work into the memory: a task, and what a file says as its records.
 //!
-//! Owns the batches and their command ids, and where an import goes on. What a task holds already is not brought in again:
+//! Owns where an import goes on. What a task holds already is not brought in again:
 //! its log says what that is, a cursor saves reading it, and of two imports at once the command ids let one of each batch
 //! through. It must not know formats.
 
 use serde::Serialize;
-use serde_json::value::to_raw_value;
 use sillok_core::ErrorCode;
-use sillok_core::event::EventKind;
 use sillok_core::id::{CommandId, Seq};
-use sillok_core::limits::COMMAND_RETRY_MS_MAX;
 use sillok_core::scope::Scope;
-use sillok_core::secret::mask;
-use sillok_core::time::Timestamp;
-use sillok_server::api::{Actor, AppendLogs, EventsQuery, LogRecord, OpenTask, TaskView};
-use sillok_sessions::{Entry, Format, Head, PassedOver, Record, Source};
+use sillok_sessions::{Entry, Format, PassedOver, Source};
 
-use crate::client::{Client, now};
-use crate::failure::{EXIT_RETRY, Failure};
+use crate::client::Client;
+use crate::failure::Failure;
 
+mod batch;
 pub mod cursors;
 pub mod names;
+mod opening;
 mod there;
 
+use batch::{Placed, batches, call, is_full};
 use cursors::{Cursors, Kept};
+use opening::{Opened, open_or_resume};
 use there::There;
 
-/// Records of one call.
-const BATCH_RECORDS_MAX: usize = 100;
-/// Bytes of content of one call of more than one record.
-const BATCH_BYTES_MAX: usize = 1 << 20;
 /// How often an import begins anew where another one of the same file comes between.
 const ATTEMPTS_MAX: u32 = 5;
 /// Entries that are there already after which it is said how far reading is.
 const ENTRIES_BETWEEN_WORD: u64 = 256;
-/// How long the commands of an import are made out of one time: while any of them could be one that was sent before, the
-/// server remembers it.
-const PERIOD_MS: u64 = COMMAND_RETRY_MS_MAX / 2;
 
 /// What came of importing one file.
 #[derive(Clone, Debug, Serialize)]
@@ -201,13 +192,6 @@ async fn begin(
     })
 }
 
-/// A record, and what names it within its file.
-struct Placed {
-    at: u64,
-    ordinal: usize,
-    record: Record,
-}
-
 /// An import under way.
 struct Going<'a> {
     client: &'a Client,
@@ -236,12 +220,7 @@ impl Going<'_> {
             entries += 1;
             self.take(entry).map_err(|_| rewritten(imported))?;
             self.count(imported);
-            let bytes: usize = self
-                .batch
-                .iter()
-                .map(|placed| placed.record.content.len())
-                .sum();
-            if self.batch.len() >= BATCH_RECORDS_MAX || bytes >= BATCH_BYTES_MAX {
+            if is_full(&self.batch) {
                 self.send(source, progress, imported).await?;
             } else if entries.is_multiple_of(ENTRIES_BETWEEN_WORD) {
                 progress(Progress {
@@ -283,7 +262,7 @@ impl Going<'_> {
     ) -> Result<(), Failure> {
         let batch = std::mem::take(&mut self.batch);
         for placed in batches(&batch) {
-            let (command, body) = self.command(source.head(), placed, &imported.task)?;
+            let (command, body) = call(self.opening, source.head(), placed, &imported.task)?;
             let appended = self.client.append_logs_as(command, &body).await?;
             let last = appended.first.get() + u64::from(appended.count) - 1;
             self.end = Some((Seq::new(last), command));
@@ -315,28 +294,6 @@ impl Going<'_> {
         };
         cursors.save(&imported.task, &kept)
     }
-
-    /// One call. Every import of the file into the task names it alike that begins it with the same record: where another
-    /// one has sent it with other records, it is refused as `command_reused`.
-    fn command(
-        &self,
-        head: &Head,
-        placed: &[Placed],
-        task: &Scope,
-    ) -> Result<(CommandId, AppendLogs), Failure> {
-        let first = placed.first().expect("a call has a record");
-        let id = first.record.place.id.as_deref();
-        let now = now();
-        let command = command_of(self.opening, head, (id, first.at, first.ordinal), now)?;
-        let body = AppendLogs {
-            scope: task.to_string(),
-            records: placed
-                .iter()
-                .map(|placed| log_record(&placed.record, now))
-                .collect(),
-        };
-        Ok((command, body))
-    }
 }
 
 fn rewritten(imported: &Imported) -> Failure {
@@ -344,132 +301,3 @@ fn rewritten(imported: &Imported) -> Failure {
         task: imported.task.clone(),
     }
 }
-
-/// A task that was opened.
-struct Opened {
-    /// The command that did it, now or in an earlier import.
-    command: CommandId,
-    /// Whether that was in an earlier one.
-    is_resumed: bool,
-    /// Whose import it is; none where that is not known any more, or nobody's came before.
-    by: Option<Actor>,
-}
-
-/// Opens the task, or finds it as an earlier import opened it.
-async fn open_or_resume(client: &Client, task: &Scope, head: &Head) -> Result<Opened, Failure> {
-    // With secrets masked here, the task is found again by what is stored of it.
-    let open = OpenTask {
-        scope: task.to_string(),
-        title: mask(&head.title).text.into_owned(),
-        description: mask(&head.description).text.into_owned(),
-    };
-    let refused = match client.open_task(&open).await {
-        Ok(opened) => {
-            return Ok(Opened {
-                command: opened.command_id,
-                is_resumed: false,
-                by: None,
-            });
-        }
-        Err(failure) if failure.code() == Some(ErrorCode::Conflict) => failure,
-        Err(failure) => return Err(failure),
-    };
-    let first = EventsQuery {
-        scope: task.to_string(),
-        limit: Some(1),
-        ..EventsQuery::default()
-    };
-    let first = client.events(&first).await?.items.into_iter().next();
-    let Some(opening) = first.filter(|event| event.kind == EventKind::TaskOpened) else {
-        return Err(refused);
-    };
-    let found = client.task(task).await?;
-    let resumed = |by| Opened {
-        command: opening.command,
-        is_resumed: true,
-        by,
-    };
-    let opener = found.opened_by.clone();
-    // Only to who opened it is the very command answered again. A session may have got a prompt since then.
-    match client.open_task_as(opening.command, &as_found(found)).await {
-        Ok(_) => Ok(resumed(Some(opener))),
-        // It was opened so long ago that nobody remembers the command: whoever may write to it may go on.
-        Err(failure) if failure.code() == Some(ErrorCode::Expired) => Ok(resumed(None)),
-        Err(failure) if failure.exit_status() == EXIT_RETRY => Err(failure),
-        Err(_) => Err(refused),
-    }
-}
-
-/// A task as it was opened.
-fn as_found(found: TaskView) -> OpenTask {
-    OpenTask {
-        scope: found.scope.to_string(),
-        title: found.title,
-        description: found.description,
-    }
-}
-
-/// The command of a batch, by its first record: what the client calls the line, else where it stands, and its place
-/// within the line.
-fn command_of(
-    opening: CommandId,
-    head: &Head,
-    (id, at, ordinal): (Option<&str>, u64, usize),
-    now: Timestamp,
-) -> Result<CommandId, Failure> {
-    let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 import of recorded work");
-    let at = at.to_le_bytes();
-    let of_line = id.map_or(&at[..], str::as_bytes);
-    let digest = head.digest.unwrap_or_default();
-    let ordinal = (ordinal as u64).to_le_bytes();
-    for part in [
-        opening.as_bytes(),
-        head.name.as_bytes(),
-        &digest,
-        of_line,
-        &ordinal,
-    ] {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part);
-    }
-    let mut random = [0; 10];
-    hasher.finalize_xof().fill(&mut random);
-    let opened = opening.time()?;
-    let periods = now.since_ms(opened) / PERIOD_MS;
-    Ok(CommandId::from_parts(
-        opened.plus_ms(periods * PERIOD_MS),
-        random,
-    ))
-}
-
-fn log_record(record: &Record, now: Timestamp) -> LogRecord {
-    LogRecord {
-        level: record.level,
-        content: record.content.clone(),
-        metadata: Some(to_raw_value(&record.place).expect("plain data is JSON")),
-        // A clock that went ahead is no reason to lose a record.
-        time: record.time.filter(|time| *time <= now),
-    }
-}
-
-/// Cuts records into calls, by number and by bytes.
-fn batches(records: &[Placed]) -> Vec<&[Placed]> {
-    let mut batches = Vec::new();
-    let (mut start, mut bytes) = (0, 0);
-    for (at, placed) in records.iter().enumerate() {
-        let length = placed.record.content.len();
-        let full = at - start == BATCH_RECORDS_MAX || bytes + length > BATCH_BYTES_MAX;
-        if full && at > start {
-            batches.push(&records[start..at]);
-            (start, bytes) = (at, 0);
-        }
-        bytes += length;
-    }
-    if start < records.len() {
-        batches.push(&records[start..]);
-    }
-    batches
-}
-
-#[cfg(test)]
-mod tests;

@@ -40,7 +40,7 @@ pub enum Error {
     },
     /// A folder holds more than is walked.
     #[error(
-        "{path} holds more than {WALK_FILES_MAX} session files or {WALK_ENTRIES_MAX} entries, or folders deeper than {WALK_DEPTH_MAX}"
+        "{path} holds more than {WALK_FILES_MAX} session files or {WALK_ENTRIES_MAX} entries, or {WALK_DEPTH_MAX} folders within one another"
     )]
     TooMany {
         /// The folder.

@@ -2,7 +2,7 @@
 
 use sillok_core::staging::LogLevel;
 use sillok_core::time::DAY_MS;
-use sillok_sessions::Place;
+use sillok_sessions::{Format, Place};
 
 use super::*;
 use crate::client::new_command_id;
