@@ -12,6 +12,7 @@ use sillok_sessions::{Entry, Format, PassedOver, Source};
 
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::output::note;
 
 mod batch;
 pub mod cursors;
@@ -274,16 +275,17 @@ impl Going<'_> {
                 bytes: source.offset(),
             });
         }
-        self.keep(source, imported)
+        self.keep(source, imported);
+        Ok(())
     }
 
-    /// Keeps how far the import came: everything that was read is there.
-    fn keep(&self, source: &Source, imported: &Imported) -> Result<(), Failure> {
+    /// Keeps how far the import came: everything that was read is there. That it cannot be kept is said once, and ends nothing.
+    fn keep(&mut self, source: &Source, imported: &Imported) {
         let found = self.end.max(self.there.end());
         let (Some(cursors), Some(cursor), Some((seq, command))) =
             (self.cursors, source.cursor(), found)
         else {
-            return Ok(());
+            return;
         };
         let kept = Kept {
             opening: self.opening,
@@ -292,7 +294,10 @@ impl Going<'_> {
             seq,
             command,
         };
-        cursors.save(&imported.task, &kept)
+        if let Err(failure) = cursors.save(&imported.task, &kept) {
+            note(&format!("{failure}: how far the import came is not kept"));
+            self.cursors = None;
+        }
     }
 }
 

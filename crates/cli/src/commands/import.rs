@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::to_string;
+use sillok_core::ErrorCode;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::secret::mask;
 use sillok_sessions::{Error, Format, PassedOver, Source, walk};
@@ -158,7 +159,7 @@ pub async fn import(session: &Session, args: &Import) -> Result<(), Failure> {
         };
         match import::import(&session.client, task, open, Some(&cursors), said).await {
             Ok(imported) => done.add(&file.path, imported),
-            Err(failure @ (Failure::Session(_) | Failure::Rewritten { .. })) => {
+            Err(failure) if is_of_file(&failure) => {
                 done.leave_out(&file.path, told(&failure), true);
             }
             Err(failure) => {
@@ -222,6 +223,20 @@ fn look_through(worktree: &Scope, file: &File) -> Result<Imported, Failure> {
     })
 }
 
+/// Whether a failure is of one file and its task, so that others can be imported all the same.
+fn is_of_file(failure: &Failure) -> bool {
+    use ErrorCode as C;
+    match failure {
+        Failure::Session(_) | Failure::Rewritten { .. } => true,
+        failure => matches!(
+            failure.code(),
+            Some(
+                C::Conflict | C::InvalidState | C::CommandReused | C::InvalidContent | C::TooLarge
+            )
+        ),
+    }
+}
+
 /// A failure with what it stems from, on one line.
 fn told(failure: &Failure) -> String {
     let source = std::error::Error::source(failure);
@@ -240,7 +255,14 @@ fn plan(args: &Import) -> Result<Plan, Failure> {
     };
     for named in &args.paths {
         let is_folder = named.is_dir();
-        for path in walk::files(named)? {
+        let found = walk::files(named)?;
+        if found.is_empty() {
+            let folder = named.display();
+            return Err(Failure::Usage(format!(
+                "{folder} holds no .jsonl or .traj file"
+            )));
+        }
+        for path in found {
             let format = match args.format {
                 Formats::Only(format) => Some(format),
                 Formats::Auto => Format::of(&path)?,
@@ -344,6 +366,22 @@ mod tests {
         let page = done.page(Style::default(), "Would import");
         assert!(page.contains("Would import 1 records"), "{page}");
         assert!(page.contains("Passed over: 1 record progress."), "{page}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_file_keeps_no_other_from_being_imported() {
+        let refused = |code| is_of_file(&Failure::Core(sillok_core::Error::new(code, "no")));
+        assert!(refused(ErrorCode::Conflict) && refused(ErrorCode::InvalidState));
+        assert!(!refused(ErrorCode::Unavailable) && !refused(ErrorCode::Forbidden));
+        assert!(!is_of_file(&Failure::Usage("u".to_owned())));
+    }
+
+    #[test]
+    fn a_folder_without_files_is_wrong_usage() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("notes.txt"), SAID).unwrap();
+        let found = plan(&args(&[folder.path()], Formats::Auto));
+        assert!(matches!(found, Err(Failure::Usage(_))));
     }
 
     #[test]
