@@ -1,5 +1,6 @@
 //! Importing recorded work: again, after it was cut off, and by somebody else.
 
+use serde_json::json;
 use sillok_core::principal::PrincipalKind;
 
 use crate::harness::{Ran, WORKTREE, World, write_runs};
@@ -42,12 +43,12 @@ async fn an_import_that_is_run_again_brings_in_nothing_twice() {
     assert_eq!(first["records"], count);
     assert_eq!(
         (&first["imported"], &first["already_there"]),
-        (&count.into(), &0.into())
+        (&json!(count), &json!(0))
     );
     let again = import(&world, admin.token()).json();
     assert_eq!(
         (&again["imported"], &again["already_there"]),
-        (&0.into(), &count.into())
+        (&json!(0), &json!(count))
     );
     assert_eq!(again["records"], first["records"]);
     assert_eq!(records().await, before);
@@ -68,7 +69,7 @@ async fn an_import_that_was_cut_off_is_taken_up_again() {
     let file = world.folder().join("runs").join(format!("{run}.traj"));
     let of_task = [("scope", task["task"].as_str().unwrap())];
     let opened = admin.get("/v1/task", &of_task).await.ok();
-    let open = serde_json::json!({
+    let open = json!({
         "scope": scope, "title": opened["title"], "description": opened["description"],
     });
     admin.post("/v1/tasks", &open).await.ok();
@@ -81,7 +82,7 @@ async fn an_import_that_was_cut_off_is_taken_up_again() {
     let again = world.run(&words).json();
     assert_eq!(
         (&again["imported"], &again["records"]),
-        (&0.into(), &resumed["records"])
+        (&json!(0), &resumed["records"])
     );
     assert_eq!(admin.all("/v1/records", &scope).await, records);
 }
