@@ -224,7 +224,7 @@ proptest! {
                     prop_assert!((pattern.success_rate - (1.0 + s) / (2.0 + s + f)).abs() < 1e-12);
                     prop_assert!((tally.weight - weight(&known.rewards)).abs() < 1e-9);
                     prop_assert!((0.0..=1.0).contains(&tally.weight));
-                    prop_assert_eq!(pattern.last_used.as_ms(), START + known.last * DAY_MS);
+                    prop_assert_eq!(pattern.last_used.ms(), START + known.last * DAY_MS);
                     let recency = 0.95_f64.powf((90 - known.last) as f64);
                     prop_assert!((one.recency - recency).abs() < 1e-9);
                     prop_assert!((one.similarity - 1.0).abs() < 1e-12);
