@@ -16,6 +16,7 @@ use crate::session::{Need, Session};
 pub mod anchor;
 pub mod audit;
 pub mod backup;
+pub mod bank;
 pub mod brief;
 pub mod checkpoint;
 pub mod citation;
@@ -117,6 +118,7 @@ fn need(command: &Command) -> Need {
             | AnchorCommand::Search(_),
         )
         | Command::Fix(_)
+        | Command::Pattern(_)
         | Command::Graph(_)
         | Command::Brief(_) => Need::Read,
         Command::Maintain(_) => Need::Maintain,
@@ -135,6 +137,8 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Snapshot(command) => log::snapshot(session, command).await,
         Command::Verify(verify) => verify::run(session, verify).await,
         Command::Fix(command) => fix::run(session, command).await,
+        Command::Trajectory(command) => bank::trajectory(session, command).await,
+        Command::Pattern(command) => bank::pattern(session, command).await,
         Command::Jobs(command) => jobs::run(session, command).await,
         Command::Entry(command) => entry::run(session, command).await,
         Command::Recall(query) => recall::run(session, query).await,

@@ -102,6 +102,17 @@ impl Ended {
     }
 }
 
+impl FromStr for Ended {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut all = Self::ALL.into_iter();
+        let found = all.find(|ended| ended.as_str() == text);
+        let why = "a trajectory ended as succeeded or failed";
+        found.ok_or_else(|| Error::new(ErrorCode::InvalidArgument, why))
+    }
+}
+
 /// What a trajectory was worth: -1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
@@ -139,6 +150,14 @@ impl TryFrom<f64> for Reward {
 impl From<Reward> for f64 {
     fn from(reward: Reward) -> Self {
         reward.0
+    }
+}
+
+impl FromStr for Reward {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::of(text.parse().unwrap_or(f64::NAN))
     }
 }
 

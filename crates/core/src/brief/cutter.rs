@@ -61,7 +61,7 @@ impl Cutter {
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.full
-            || self.items.len() >= self.budget.items_max
+            || self.items.len() + self.warnings.len() >= self.budget.items_max
             || self.bytes >= self.budget.bytes_max
     }
 
