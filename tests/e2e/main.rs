@@ -11,6 +11,7 @@ mod harness;
 mod as_of;
 #[cfg(test)]
 mod backup;
+mod bank;
 #[cfg(test)]
 mod checkpoints;
 #[cfg(test)]
