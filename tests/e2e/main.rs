@@ -11,6 +11,7 @@ mod harness;
 mod as_of;
 #[cfg(test)]
 mod backup;
+#[cfg(test)]
 mod bank;
 #[cfg(test)]
 mod checkpoints;
