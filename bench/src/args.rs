@@ -62,6 +62,8 @@ pub(crate) enum Item {
     Impact,
     /// Checks of fixes among approaches that failed, and how fast failures are recorded
     Fixes,
+    /// Searches of patterns among very many trajectories, and briefs that warn of them
+    Bank,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -72,7 +74,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
@@ -87,6 +89,7 @@ impl Item {
         Self::Brief,
         Self::Impact,
         Self::Fixes,
+        Self::Bank,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -111,6 +114,7 @@ impl Item {
             Self::Brief => "briefs among very many decisions",
             Self::Impact => "what a change of a hub affects",
             Self::Fixes => "checks of fixes among approaches that failed",
+            Self::Bank => "searches of patterns, and briefs that warn",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

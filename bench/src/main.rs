@@ -5,6 +5,7 @@
 //! in the README.
 
 mod args;
+mod bank;
 mod bed;
 mod beside;
 mod brief;
@@ -96,6 +97,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Brief => brief::measure(&scale, &mut report)?,
             Item::Impact => impact::measure(&scale, &mut report)?,
             Item::Fixes => fixes::measure(&scale, &mut report)?,
+            Item::Bank => bank::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,

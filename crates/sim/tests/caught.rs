@@ -1,5 +1,5 @@
-//! Planted bugs of maintenance, of promotion, of claims, of decisions, of fixes that failed and of trajectories, each of which few
-//! seeds catch, whatever it takes to shrink the catch.
+//! Planted bugs of maintenance, of promotion, of claims, of decisions, of fixes that failed and of trajectories, each of which
+//! few seeds catch, whatever it takes to shrink the catch.
 
 use sillok_core::invariants::Invariant;
 use sillok_sim::planted::{find, first_catch};

@@ -289,7 +289,10 @@ fn every_line_of_the_tour_of_trajectories_runs() {
     for (command, words) in [
         ("sillok trajectory store", task),
         ("sillok pattern search", "0 of 1 succeeded"),
-        ("sillok brief", "The server takes no second part without a token."),
+        (
+            "sillok brief",
+            "The server takes no second part without a token.",
+        ),
         ("sillok audit verify", "no difference"),
     ] {
         let told = said_by(&said, command).unwrap_or_default();

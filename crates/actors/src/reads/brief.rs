@@ -1,7 +1,8 @@
 //! Reading a brief: what holds for whoever works somewhere, in one snapshot.
 //!
 //! Owns how the lists of the loading order are read. The order itself is `core::brief`'s, and so is where a budget cuts; which
-//! failures a task is warned of is `core::bank`'s. It must not know the index or the clock: a brief follows from what is stored, and the same state gives the same bytes.
+//! failures a task is warned of is `core::bank`'s. It must not know the index or the clock: a brief follows from what is stored,
+//! and the same state gives the same bytes.
 
 use sillok_core::brief::{
     Brief, BriefBudget, BriefItem, Cutter, Layer, Lists, Step, loading_order,

@@ -1,5 +1,5 @@
-//! The reasoning bank, through a node: what is stored once, found in its project, warned of behind all decisions, erased, made anew,
-//! and left alone while an older node lives.
+//! The reasoning bank, through a node: what is stored once, found in its project, warned of behind all decisions, erased, made
+//! anew, and left alone while an older node lives.
 
 use sillok_core::bank::{
     Ended, NewTrajectory, PatternQuery, PatternsFound, Reward, Step, Trajectory,

@@ -44,8 +44,8 @@ pub struct BriefRequest {
     /// At most so many items and warnings, 1 to 1000; 200 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items_max: Option<usize>,
-    /// At most so many bytes of items and warnings, up to 4 MiB; 256 KiB when absent. Counted as items are stored: what JSON and the
-    /// marks of data add does not count.
+    /// At most so many bytes of items and warnings, up to 4 MiB; 256 KiB when absent. Counted as items are stored: what JSON and
+    /// the marks of data add does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_max: Option<usize>,
 }
@@ -100,8 +100,8 @@ pub struct Brief {
     /// otherwise, and for `global`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub empty_domain: bool,
-    /// What failed in other tasks of the project and is like the task, where the scope is one; 16 at most. They have the room that
-    /// all items leave, so that none of them moves or cuts off an item.
+    /// What failed in other tasks of the project and is like the task, where the scope is one; 16 at most. They have the room
+    /// that all items leave, so that none of them moves or cuts off an item.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// Whether there are more of them than are told, or more failed in the project than was looked at.
