@@ -12,6 +12,7 @@ mod written;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use sillok_core::ErrorCode;
 use sillok_core::bank::{Ended, NewTrajectory, Reward, Step};
 use sillok_core::circular::Approach;
 use sillok_core::command::{Answer, AnswerBody, Command, SaveDecision};
@@ -215,7 +216,9 @@ impl Workload for Banking {
                 succeeded,
                 reward,
             } => {
-                let task = over(agent, place).await;
+                let Some(task) = over(agent, place).await else {
+                    return;
+                };
                 let ended = if succeeded && place.is_done() {
                     Ended::Succeeded
                 } else {
@@ -232,30 +235,38 @@ impl Workload for Banking {
                 failures_only,
             } => asked::patterns(agent, &place.scope(), approach, failures_only).await,
             Action::Brief { place, items } => {
-                let task = over(agent, place).await;
+                let Some(task) = over(agent, place).await else {
+                    return;
+                };
                 decide(agent, place.project).await;
                 asked::brief(agent, &task, items).await;
             }
             Action::Erase { place, approach } => {
-                let task = over(agent, place).await;
+                let Some(task) = over(agent, place).await else {
+                    return;
+                };
                 erase(agent, &task, approach).await;
             }
         }
     }
 }
 
-/// Opens a task and closes it, unless it is known to be over.
-async fn over(agent: &mut Agent, place: Place) -> Scope {
+/// Opens a task and closes it, unless it is known to be over. None where it is refused: it lies under a quarantine.
+async fn over(agent: &mut Agent, place: Place) -> Option<Scope> {
     let task = place.scope();
     if agent.shared(|ready: &mut Ready| ready.tasks.contains(&place)) {
-        return task;
+        return Some(task);
     }
     let open = Command::OpenTask {
         title: said::TITLE.to_owned(),
         description: said::description(),
     };
     // Another agent may have done either meanwhile.
-    agent.give(PrincipalKind::Agent, &task, open).await;
+    let opened = agent.attempt(PrincipalKind::Agent, &task, open).await;
+    let refused = opened.err().map(|error| error.code);
+    if refused.is_some_and(|code| code != ErrorCode::Conflict) {
+        return None;
+    }
     let closing = if place.is_done() {
         Closing::Done
     } else {
@@ -265,9 +276,14 @@ async fn over(agent: &mut Agent, place: Place) -> Scope {
         closing,
         reason: String::new(),
     };
-    agent.give(PrincipalKind::Orchestrator, &task, close).await;
+    let kind = PrincipalKind::Orchestrator;
+    let closed = agent.attempt(kind, &task, close).await;
+    let refused = closed.err().map(|error| error.code);
+    if refused.is_some_and(|code| code != ErrorCode::InvalidState) {
+        return None;
+    }
     agent.shared(|ready: &mut Ready| ready.tasks.insert(place));
-    task
+    Some(task)
 }
 
 /// Has decisions hold in a project, unless it is known that some do.
