@@ -69,8 +69,6 @@ impl ScopePath {
     pub const LEN: usize = Level::ALL.len() * Self::PART_LEN;
     /// Bytes of one level.
     const PART_LEN: usize = 8;
-    /// Bytes of two levels: an organisation and a project, or a worktree and a task.
-    pub const HALF_LEN: usize = Self::LEN / 2;
 
     /// The path of `scope`.
     #[must_use]
@@ -93,24 +91,6 @@ impl ScopePath {
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0
-    }
-
-    /// The part of the project and what is around it, and the part of what lies inside.
-    #[must_use]
-    pub fn halves(&self) -> ([u8; Self::HALF_LEN], [u8; Self::HALF_LEN]) {
-        let (mut project, mut inside) = ([0; Self::HALF_LEN], [0; Self::HALF_LEN]);
-        project.copy_from_slice(&self.0[..Self::HALF_LEN]);
-        inside.copy_from_slice(&self.0[Self::HALF_LEN..]);
-        (project, inside)
-    }
-
-    /// The path with these halves.
-    #[must_use]
-    pub fn from_halves(project: [u8; Self::HALF_LEN], inside: [u8; Self::HALF_LEN]) -> Self {
-        let mut path = [0; Self::LEN];
-        path[..Self::HALF_LEN].copy_from_slice(&project);
-        path[Self::HALF_LEN..].copy_from_slice(&inside);
-        Self(path)
     }
 
     /// What the paths of `scope`, whose path this is, and of all inside it begin with.

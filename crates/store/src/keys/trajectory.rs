@@ -18,6 +18,8 @@ use crate::{Error, KeyRange};
 
 const FAMILY: Family = Family::Trajectory;
 const FORMAT: u8 = 1;
+/// Bytes of a path that name an organisation and a project; behind them stand a worktree and a task.
+const PROJECT_LEN: usize = ScopePath::LEN / 2;
 
 /// A key, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,10 +47,10 @@ impl Key {
 /// The key of a trajectory.
 #[must_use]
 pub fn key(place: &Key) -> Vec<u8> {
-    let (project, inside) = place.task.halves();
+    let (project, inside) = place.task.as_bytes().split_at(PROJECT_LEN);
     let at = place.at.ms().to_be_bytes();
     let seq = place.seq.get().to_be_bytes();
-    codec::build(FAMILY, &[&project, &at, &inside, &seq])
+    codec::build(FAMILY, &[project, &at, inside, &seq])
 }
 
 /// Takes a key apart.
@@ -57,11 +59,15 @@ pub fn key(place: &Key) -> Vec<u8> {
 /// `Corrupt`.
 pub fn parse(key: &[u8]) -> Result<Key, Error> {
     let mut reader = codec::KeyReader::new(FAMILY, key)?;
-    let project = reader.array()?;
+    let project: [u8; PROJECT_LEN] = reader.array()?;
     let at = Timestamp::from_ms(reader.u64()?);
-    let task = ScopePath::from_halves(project, reader.array()?);
+    let inside: [u8; ScopePath::LEN - PROJECT_LEN] = reader.array()?;
     let seq = Seq::new(reader.u64()?);
     reader.end()?;
+    let mut task = [0; ScopePath::LEN];
+    task[..PROJECT_LEN].copy_from_slice(&project);
+    task[PROJECT_LEN..].copy_from_slice(&inside);
+    let task = ScopePath::from_bytes(task);
     Ok(Key { task, at, seq })
 }
 
@@ -69,8 +75,8 @@ pub fn parse(key: &[u8]) -> Result<Key, Error> {
 /// says: see [`ScopePath`].
 #[must_use]
 pub fn range_of_project(project: &Scope) -> KeyRange {
-    let (project, _) = ScopePath::of(project).halves();
-    KeyRange::prefix(&codec::build(FAMILY, &[&project]))
+    let path = ScopePath::of(project);
+    KeyRange::prefix(&codec::build(FAMILY, &[&path.as_bytes()[..PROJECT_LEN]]))
 }
 
 /// The stored form of `value`.
