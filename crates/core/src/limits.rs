@@ -101,8 +101,8 @@ pub const WARNED_OF_BYTES_MAX: usize = 2 << 20;
 pub const WARNINGS_MAX: usize = 16;
 /// Words that a task and a failure have in common, at least, where one warns of the other.
 pub const WARNED_WORDS_MIN: usize = 2;
-/// Tenths of what the words of the shorter of both say that they have in common, at least.
-pub const WARNED_ALIKE_TENTHS: u32 = 2;
+/// Tenths of the words of the one that has fewer that they have in common, at least.
+pub const WARNED_ALIKE_TENTHS: usize = 2;
 /// Bytes that are kept of why an attempt at a promotion failed.
 pub const ATTEMPT_ERROR_BYTES_MAX: usize = 1 << 10;
 /// Entries that one promotion publishes.

@@ -35,6 +35,19 @@ impl Words {
         self.0.is_empty()
     }
 
+    /// How many words both have, as a part of all that the one has that has fewer: over 0 to 1, and none where that is too little
+    /// to say anything. How rare the words are does not count: the more often something failed, the more common its words are.
+    pub(super) fn in_common(&self, other: &Self) -> Option<f64> {
+        // Numbers alone make no two texts alike.
+        let telling = self.common(other).filter(|word| !word.is_number());
+        if telling.count() < WARNED_WORDS_MIN {
+            return None;
+        }
+        let (common, fewer) = (self.common(other).count(), self.0.len().min(other.0.len()));
+        let count = |words: usize| f64::from(u32::try_from(words).unwrap_or(u32::MAX));
+        (10 * common >= WARNED_ALIKE_TENTHS * fewer).then(|| count(common) / count(fewer))
+    }
+
     fn common<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = Term> + 'a {
         let mine = self.0.iter().copied();
         mine.filter(|word| holds(&other.0, *word))
@@ -75,19 +88,6 @@ impl Rarity {
         } else {
             0.0
         }
-    }
-
-    /// How much two texts have in common, as a part of what the one says that says less: over 0 to 1, and none where it is too
-    /// little to say anything. Numbers do not count alone.
-    pub(super) fn in_common(&self, one: &Words, other: &Words) -> Option<f64> {
-        let telling = one.common(other).filter(|word| !word.is_number());
-        if telling.count() < WARNED_WORDS_MIN {
-            return None;
-        }
-        let of = |words: &Words| self.sum(words.0.iter().copied());
-        let share = self.sum(one.common(other)) / of(one).min(of(other));
-        let least = f64::from(WARNED_ALIKE_TENTHS) / 10.0;
-        (share >= least).then_some(share)
     }
 }
 
@@ -142,13 +142,28 @@ mod tests {
 
     #[test]
     fn one_word_in_common_says_nothing_and_a_number_is_none() {
-        let rarity = rarity(&["retry the upload 3 times", "lock the door"]);
         let one = Words::of_text("retry the upload 3 times");
-        let alike = |text| rarity.in_common(&one, &Words::of_text(text));
+        let alike = |text| one.in_common(&Words::of_text(text));
         assert_eq!(alike("upload a picture"), None);
         assert_eq!(alike("upload 3 pictures"), None);
         assert!(alike("retry uploads of pictures").is_some());
         assert_eq!(alike("retry the upload 3 times"), Some(1.0));
+    }
+
+    #[test]
+    fn two_words_of_very_many_say_nothing() {
+        let letter = |number: u8| char::from(b'a' + number);
+        let many = |prefix: &str| -> String {
+            let words = (0..20).map(|number| format!("{prefix}{}q ", letter(number)));
+            words.collect()
+        };
+        let of = |text: String| Words::of_text(&text);
+        let one = of(format!("retry uploads {}", many("zz")));
+        assert_eq!(
+            one.in_common(&of(format!("retry uploads {}", many("xx")))),
+            None
+        );
+        assert!(one.in_common(&of("retry uploads".to_owned())).is_some());
     }
 
     #[test]

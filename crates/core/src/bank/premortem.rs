@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::alike::{Rarity, Room, Words};
+use super::alike::{Room, Words};
 use super::pattern::{Signature, Tally};
 use super::trajectory::{Ended, Reward, TaskKind, Trajectory};
 use crate::circular::{Approach, FailedApproach, Wording};
@@ -95,13 +95,9 @@ pub fn warnings(
     }
     let (trials, mut cut) = trials(task, failed, trajectories);
     let groups = groups(trials, config);
-    let mut rarity = Rarity::default();
-    for group in groups.values() {
-        rarity.take(&group.words);
-    }
     let mut alike: Vec<(f64, Signature, &Group<'_>)> = Vec::new();
     for (signature, group) in &groups {
-        let share = rarity.in_common(&asked, &group.words);
+        let share = asked.in_common(&group.words);
         if let Some(share) = share.filter(|_| group.tally.failed > 0) {
             let rate = group.tally.success_rate(config);
             let rank = share * (1.0 - group.tally.weight) * (1.0 - rate);

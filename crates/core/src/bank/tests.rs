@@ -24,7 +24,7 @@ const APPROACHES: [&str; 4] = [
 ];
 /// The same in other orders and forms of their words.
 const AGAIN: [&str; 4] = [
-    "parsed headers: cache them",
+    "parsed headers: cache",
     "the table of sessions is locked",
     "retrying uploads",
     "column of prices: widen",
