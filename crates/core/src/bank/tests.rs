@@ -225,7 +225,8 @@ proptest! {
                     prop_assert!((tally.weight - weight(&known.rewards)).abs() < 1e-9);
                     prop_assert!((0.0..=1.0).contains(&tally.weight));
                     prop_assert_eq!(pattern.last_used.ms(), START + known.last * DAY_MS);
-                    let recency = 0.95_f64.powf((90 - known.last) as f64);
+                    let days = u32::try_from(90 - known.last).unwrap();
+                    let recency = 0.95_f64.powf(f64::from(days));
                     prop_assert!((one.recency - recency).abs() < 1e-9);
                     prop_assert!((one.similarity - 1.0).abs() < 1e-12);
                     let score = one.similarity * one.strength * one.recency;
