@@ -17,12 +17,13 @@ use crate::retention::Retirement;
 use crate::reuse::ReuseOutcome;
 use crate::review::Offer;
 use crate::scope::Scope;
-use crate::staging::NewRecord;
+use crate::staging::{NewBoundRecord, NewRecord};
 use crate::task::Closing;
 use crate::token::TokenHash;
 use crate::verification::{NewFailure, NewVerification, Verification};
 
 mod answer;
+mod bound;
 mod decision;
 mod digest;
 mod entry;
@@ -221,6 +222,11 @@ pub enum Command {
     RecordFailure(Box<NewFailure>),
     /// Destroy what verifications of the task say of errors and approaches, for good.
     EraseVerifications(Box<EraseVerifications>),
+    /// Stage records, in order, that say where they were said.
+    AppendBound {
+        /// The records.
+        records: Vec<NewBoundRecord>,
+    },
 }
 
 /// An answer to a question.
@@ -253,7 +259,7 @@ impl Command {
     pub const fn access(&self) -> Access {
         match self {
             Self::OpenTask { .. } => Access::Control(Control::OpenTask),
-            Self::Append { .. } => Access::Control(Control::AppendLog),
+            Self::Append { .. } | Self::AppendBound { .. } => Access::Control(Control::AppendLog),
             Self::MarkStuck { .. } => Access::Control(Control::MarkStuck),
             Self::ClearStuck => Access::Control(Control::ClearStuck),
             Self::CloseTask { .. } => Access::Control(Control::CloseTask),
@@ -309,7 +315,7 @@ impl Command {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::OpenTask { .. } => "open_task",
-            Self::Append { .. } => "append",
+            Self::Append { .. } | Self::AppendBound { .. } => "append",
             Self::MarkStuck { .. } => "mark_stuck",
             Self::ClearStuck => "clear_stuck",
             Self::CloseTask { .. } => "close_task",

@@ -143,6 +143,7 @@ pub fn decide(
             report,
         } => task::note_promoted(&context, *verification, target, report),
         Command::Append { records } => staging::append(&context, records),
+        Command::AppendBound { records } => staging::append_bound(&context, records),
         Command::PutEntry {
             entry,
             verification,

@@ -7,6 +7,7 @@
 mod evidence;
 mod failure;
 mod kinds;
+mod record;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,7 @@ use crate::retention::Retirement;
 use crate::reuse::{ReuseOutcome, Usage};
 use crate::review::Question;
 use crate::scope::Scope;
-use crate::staging::{Content, Record};
+use crate::staging::{BoundRecord, Record};
 use crate::task::{Closing, TaskStatus};
 use crate::time::Timestamp;
 use crate::token::{Token, TokenHash};
@@ -229,18 +230,8 @@ pub enum Body {
     },
     /// A fix failed: what a failed verification says of it.
     FixFailed(Box<FixFailed>),
-}
-
-impl Body {
-    /// The text that it brings, if it is of a kind whose text may lie in chunks.
-    #[must_use]
-    pub const fn content(&self) -> Option<&Content> {
-        match self {
-            Self::RecordAppended(record) => Some(&record.content),
-            Self::EvidenceSaved(saved) => Some(&saved.content),
-            _ => None,
-        }
-    }
+    /// A record was staged that says where it was said.
+    BoundRecordAppended(Box<BoundRecord>),
 }
 
 /// A version of a decision.
@@ -447,4 +438,5 @@ kinds! {
     Self::AnchorDropped { .. } => AnchorDropped = "ANCHOR_DROPPED";
     Self::RelationDeclared { .. } => RelationDeclared = "RELATION_DECLARED";
     Self::FixFailed(_) => FixFailed = "FIX_FAILED";
+    Self::BoundRecordAppended(_) => BoundRecordAppended = "BOUND_RECORD_APPENDED";
 }

@@ -246,6 +246,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         Command::DropAnchor { anchor, .. } => ask.anchor(*anchor),
         Command::OpenTask { .. }
         | Command::Append { .. }
+        | Command::AppendBound { .. }
         | Command::SaveEvidence(_)
         | Command::MarkStuck { .. }
         | Command::ClearStuck

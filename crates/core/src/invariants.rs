@@ -191,7 +191,10 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
     let chained = |holds: bool, what: String| ensure(holds, Invariant::Chained, || what);
     let known = |id: EntryId| known(state, id);
     match body {
-        Body::RecordAppended(_) | Body::Denied { .. } | Body::Published { .. } => Ok(()),
+        Body::RecordAppended(_)
+        | Body::BoundRecordAppended(_)
+        | Body::Denied { .. }
+        | Body::Published { .. } => Ok(()),
         Body::TaskOpened { .. } => {
             chained(state.task().is_none(), "the task was opened before".into())
         }

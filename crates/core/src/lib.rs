@@ -6,7 +6,9 @@
 //! runtimes or clocks.
 
 pub mod anchor;
+pub mod bound;
 pub mod brief;
+pub mod bundle;
 pub mod chain;
 pub mod channel;
 pub mod checkpoint;

@@ -4,6 +4,7 @@
 //! [`decide`](crate::decide)'s.
 
 use super::{Command, Replacement};
+use crate::bound::Bound;
 use crate::limits::DECISION_TEXTS_BYTES_MAX;
 use crate::promotion::NewEntry;
 
@@ -23,6 +24,14 @@ impl Command {
                 Self::Append { records } => records
                     .iter()
                     .map(|r| FIXED_BYTES + r.content.len() + r.metadata.as_str().len())
+                    .sum(),
+                Self::AppendBound { records } => records
+                    .iter()
+                    .map(|r| {
+                        let bound = r.bound.as_ref().map_or(0, Bound::bytes);
+                        let said = r.record.content.len() + r.record.metadata.as_str().len();
+                        FIXED_BYTES + said + bound
+                    })
                     .sum(),
                 Self::OpenTask { title, description } => title.len() + description.len(),
                 Self::PutEntry { entry: new, .. } => entry(new),

@@ -124,7 +124,7 @@ fn record<'a>(context: &Context<'a>, seq: Seq) -> Result<&'a KnownEvent, Error> 
         let why = format!("{} has no event {seq}", context.scope());
         Error::new(ErrorCode::NotFound, why)
     })?;
-    if event.header.kind != EventKind::RecordAppended {
+    if !event.header.kind.is_record() {
         let why = format!(
             "event {seq} is {}: staged records are erased by their positions, entries and offers by their ids",
             event.header.kind.as_str()

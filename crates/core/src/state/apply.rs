@@ -24,7 +24,9 @@ impl State {
     /// an event that was decided from this state always satisfies that.
     pub fn apply(&mut self, body: &Body, at: &Stamped) -> Vec<Change> {
         match body {
-            Body::RecordAppended(_) | Body::Denied { .. } => Vec::new(),
+            Body::RecordAppended(_) | Body::BoundRecordAppended(_) | Body::Denied { .. } => {
+                Vec::new()
+            }
             Body::TaskOpened { title, description } => self.set_task(Task {
                 title: title.clone(),
                 description: description.clone(),
