@@ -361,7 +361,7 @@ pub(super) fn create(
         status: status_of(Status::Hypothesis, &citations, backed, 0, config),
         trust: backing.first_trust(entry.table.kind(), draft.context.now, config),
         citations,
-        binding: told(context, &entry.binding),
+        binding: told(draft.context, &entry.binding),
         failure: entry.failure,
         promotion,
     };

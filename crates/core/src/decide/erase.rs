@@ -8,7 +8,7 @@ use crate::command::AnswerBody;
 use crate::entry::Head;
 use crate::erasure::{ContentErased, Erase, Erased, KnownEvent, Names, holds_text_of, rest_of};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Body, EventKind};
+use crate::event::Body;
 use crate::id::{EntryId, Seq};
 use crate::limits::{ERASED_EVENTS_MAX, ERASED_REST_BYTES_MAX, ERASURE_BYTES_MAX};
 use crate::promotion::Stands;

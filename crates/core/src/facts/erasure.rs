@@ -2,6 +2,7 @@
 
 use super::{Ask, Need};
 use crate::erasure::{Erase, EraseMemory, EraseVerifications, events_of};
+use crate::event::Body;
 use crate::id::{EvidenceId, Seq};
 use crate::limits::ERASED_EVENTS_MAX;
 

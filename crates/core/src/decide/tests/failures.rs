@@ -348,7 +348,7 @@ fn a_failure_counts_its_texts_as_often_as_they_are_written_and_the_largest_fits_
     assert!(counted.max(BATCH_BYTES_MAX) < TRANSACTION_BYTES_MAX / 8);
     // Of an approach that keeps its wording, that may be most of it.
     let letter = |number: usize| char::from(b'a' + u8::try_from(number % 26).unwrap());
-    let words = (0..WORDED_BYTES_MAX / 3);
+    let words = 0..WORDED_BYTES_MAX / 3;
     let words: String = words
         .flat_map(|number| [letter(number), letter(number / 26), ' '])
         .collect();
