@@ -12,6 +12,7 @@ pub mod diagram;
 pub mod execution;
 pub mod failure;
 pub mod git;
+pub mod here;
 pub mod import;
 pub mod local_server;
 pub mod output;

@@ -12,14 +12,14 @@ use sillok_core::scope::Scope;
 use sillok_core::staging::Trigger;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{
-    AppendSnapshot, Citation, Commit, ErrorJudged, Promotion, RecordVerification,
+    AppendSnapshot, Bound, Citation, Commit, ErrorJudged, Promotion, RecordVerification,
 };
 
 use crate::args::Touched;
 use crate::client::Client;
 use crate::execution::Execution;
 use crate::failure::Failure;
-use crate::git;
+use crate::here::{self, Here};
 
 /// What a run is recorded as.
 #[derive(Clone, Debug)]
@@ -28,8 +28,8 @@ pub struct Verdict<'a> {
     pub task: &'a Scope,
     /// Name of the run.
     pub run: String,
-    /// The commit of the work tree that it ran in.
-    pub commit: Option<git::Commit>,
+    /// What the work tree was at that it ran in; files that its output and the approach name are added.
+    pub here: Here,
     /// The approach that was tried.
     pub approach: Option<String>,
     /// What it touches.
@@ -81,19 +81,16 @@ pub struct Recorded {
 pub async fn record(
     client: &Client,
     ran: &Execution,
-    verdict: Verdict<'_>,
+    mut verdict: Verdict<'_>,
 ) -> Result<Recorded, Failure> {
     let task = verdict.task;
-    let snapshot = snapshot(client, ran, task).await?;
+    let bound = verdict.here.bound(&ran.output);
+    let snapshot = snapshot(client, ran, (task, bound)).await?;
     let (outcome, source) = if ran.passed {
         (Outcome::Passed, VerificationSource::TestsPassed)
     } else {
         (Outcome::Failed, VerificationSource::TestsFailed)
     };
-    let commit = verdict.commit.map(|commit| Commit {
-        hash: commit.hash,
-        repository: commit.repository,
-    });
     let cited = Citation::TerminalSnapshot {
         id: snapshot.to_string(),
     };
@@ -104,6 +101,11 @@ pub async fn record(
         Some(_) => verdict.touched,
         None => Touched::default(),
     };
+    let error = (!ran.passed).then(|| error_text(ran));
+    let said = [error.as_deref(), approach.as_deref()];
+    let said = said.into_iter().flatten().collect::<Vec<_>>().join("\n");
+    let bound = verdict.here.bound_of_entry(&said);
+    let commit = bound.as_ref().and_then(here::commit);
     let recorded = client
         .record_verification(&RecordVerification {
             scope: task.to_string(),
@@ -111,8 +113,9 @@ pub async fn record(
             source,
             run: verdict.run.clone(),
             citations: vec![cited],
-            commit: commit.clone(),
-            error: (!ran.passed).then(|| error_text(ran)),
+            commit: None,
+            bound,
+            error,
             approach,
             files: touched.files,
             symbols: touched.symbols,
@@ -139,7 +142,11 @@ pub async fn record(
     })
 }
 
-async fn snapshot(client: &Client, ran: &Execution, task: &Scope) -> Result<RecordId, Failure> {
+async fn snapshot(
+    client: &Client,
+    ran: &Execution,
+    (task, bound): (&Scope, Option<Bound>),
+) -> Result<RecordId, Failure> {
     let metadata = json!({
         "command": ran.command,
         "duration_ms": ran.duration_ms,
@@ -161,6 +168,7 @@ async fn snapshot(client: &Client, ran: &Execution, task: &Scope) -> Result<Reco
             },
             metadata: Some(to_raw_value(&metadata).expect("plain data is JSON")),
             time: None,
+            bound,
         })
         .await?;
     Ok(RecordId {

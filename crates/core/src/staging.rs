@@ -192,10 +192,10 @@ pub struct BoundRecord {
 /// # Errors
 /// Those of [`check_append`], and of [`Bound::check`].
 pub fn check_bound_append(records: &[NewBoundRecord]) -> Result<(), Error> {
-    let bounds = records.iter().filter_map(|record| record.bound.as_ref());
+    let mut bounds = records.iter().filter_map(|record| record.bound.as_ref());
     let bytes = bounds.clone().map(Bound::bytes).sum();
     check_sizes(records.iter().map(|record| &record.record), bytes)?;
-    bounds.map(Bound::check).collect()
+    bounds.try_for_each(Bound::check)
 }
 
 /// Checks the sizes of an append.

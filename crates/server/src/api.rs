@@ -7,6 +7,7 @@
 //! own kind. Times are milliseconds since the Unix epoch, UTC.
 
 mod anchor;
+mod bound;
 mod brief;
 mod citation;
 mod cluster;
@@ -38,6 +39,7 @@ pub use anchor::{
     AnchorsCut, AnchorsFound, AnchorsLookedAt, AnchorsQuery, BriefAnchor, DropAnchor, Followed,
     FollowedDecision, FollowedEvidence, FollowedItem, Lead, NewAnchor, SearchAnchors,
 };
+pub use bound::{Bound, BoundFile, Place};
 pub(crate) use brief::BriefAsked;
 pub use brief::{Brief, BriefDecision, BriefItem, BriefRequest, LayerCut};
 pub use citation::Citation;

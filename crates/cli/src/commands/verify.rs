@@ -12,7 +12,7 @@ use super::citation;
 use crate::args::{Verify, VerifyCommand, VerifyRecord, VerifyRetry};
 use crate::execution::{self, Echo};
 use crate::failure::Failure;
-use crate::git;
+use crate::here::Here;
 use crate::output::{Style, harmless, one_line, table, time};
 use crate::session::Session;
 use crate::verification::{self, Recorded, Verdict, new_run_id};
@@ -37,12 +37,12 @@ pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
     // A task that is not there is told before a long run, not after it.
     session.client.task(&task).await?;
     let here = std::env::current_dir().map_err(Failure::io("the current directory is gone"))?;
-    let commit = git::head(&here);
+    let around = Here::look(&here);
     let ran = execution::run(&verify.command, &here, Echo::ToStderr).await?;
     let verdict = Verdict {
         task: &task,
         run: verify.run.unwrap_or_else(new_run_id),
-        commit,
+        here: around,
         approach: verify.approach,
         touched: verify.touched,
         target: verify.target.as_ref(),
@@ -228,7 +228,9 @@ fn describe_spent(spent: &PromotionSpent) -> String {
 
 async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), Failure> {
     let failed = record.source == VerificationSource::TestsFailed;
-    let here = git::head(".".as_ref());
+    let said = [record.error.as_deref(), record.approach.as_deref()];
+    let said = said.into_iter().flatten().collect::<Vec<_>>().join("\n");
+    let bound = Here::look(".".as_ref()).bound_of_entry(&said);
     let body = RecordVerification {
         scope: record.scope.to_string(),
         outcome: if failed {
@@ -239,10 +241,8 @@ async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), F
         source: record.source,
         run: record.run,
         citations: citation::resolve(&session.client, &record.cite).await?,
-        commit: here.map(|commit| sillok_server::api::Commit {
-            hash: commit.hash,
-            repository: commit.repository,
-        }),
+        commit: None,
+        bound,
         error: record.error,
         approach: record.approach,
         files: record.touched.files,

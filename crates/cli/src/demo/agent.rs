@@ -17,6 +17,7 @@ use crate::args::Touched;
 use crate::execution::{self, Echo, Execution};
 use crate::failure::Failure;
 use crate::git;
+use crate::here::Here;
 use crate::verification::{self, Verdict, new_run_id};
 
 /// An agent, its work tree, and what it sets out to fix.
@@ -129,11 +130,11 @@ impl Work {
     ) -> Result<AttemptReport, Failure> {
         let ran = self.test().await?;
         let dir = self.dir.clone();
-        let head = blocking(move || Ok::<_, git::Error>(git::head(&dir))).await?;
+        let here = blocking(move || Ok::<_, git::Error>(Here::look(&dir))).await?;
         let verdict = Verdict {
             task: journal.task(),
             run: new_run_id(),
-            commit: head,
+            here,
             approach: Some(attempt.approach.to_owned()),
             touched: Touched::default(),
             target: None,

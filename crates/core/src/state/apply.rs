@@ -24,9 +24,7 @@ impl State {
     /// an event that was decided from this state always satisfies that.
     pub fn apply(&mut self, body: &Body, at: &Stamped) -> Vec<Change> {
         match body {
-            Body::RecordAppended(_) | Body::BoundRecordAppended(_) | Body::Denied { .. } => {
-                Vec::new()
-            }
+            Body::RecordAppended(_) | Body::BoundRecordAppended(_) | Body::Denied { .. } => vec![],
             Body::TaskOpened { title, description } => self.set_task(Task {
                 title: title.clone(),
                 description: description.clone(),

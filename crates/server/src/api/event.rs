@@ -20,7 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::decision::told;
 use super::record::raw_metadata;
-use super::{Actor, DecisionText, PublishReport, Question, Usage, schema};
+use super::{Actor, Bound, DecisionText, PublishReport, Question, Usage, schema};
 
 /// One event of a scope.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -100,6 +100,11 @@ pub fn body_json(body: &Body) -> Value {
             json!({ "title": title, "description": description })
         }
         Body::RecordAppended(record) => record_json(record),
+        Body::BoundRecordAppended(bound) => {
+            let mut shown = record_json(&bound.record);
+            shown["bound"] = json!(Bound::from(bound.bound.clone()));
+            shown
+        }
         Body::StuckMarked { reason } => json!({ "reason": reason }),
         Body::StuckCleared | Body::TaskArchived => json!({}),
         Body::TaskClosed { closing, reason } => json!({ "closing": closing, "reason": reason }),
