@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::here::{self, Here};
 
 /// What a run is recorded as.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Verdict<'a> {
     /// The task.
     pub task: &'a Scope,
