@@ -161,8 +161,8 @@ fn fingerprint(path: &Path, bytes_max: u64) -> Option<(Fingerprint, u64)> {
     })
 }
 
-/// A regular file that is opened for reading: no link at its end is followed, and a pipe that took its place meanwhile keeps nobody
-/// waiting.
+/// A regular file that is opened for reading: no link at its end is followed, and a pipe that took its place meanwhile keeps
+/// nobody waiting.
 pub(crate) fn open_regular(path: &Path) -> Option<File> {
     let mut options = OpenOptions::new();
     options.read(true);

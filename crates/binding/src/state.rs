@@ -1,8 +1,9 @@
 //! Whether a work tree differs from its commit.
 //!
-//! Owns how that is found out without git: HEAD's tree against the index, and the index against the files, by their times and, where
-//! these do not tell, by their content. What is not tracked does not count, nor what lies in repositories inside. A file that a
-//! filter rewrites is compared as it lies there, since a filter is a program of the repository's. It must not know what comes of it.
+//! Owns how that is found out without git: HEAD's tree against the index, and the index against the files, by their times and,
+//! where these do not tell, by their content. What is not tracked does not count, nor what lies in repositories inside. A file
+//! that a filter rewrites is compared as it lies there, since a filter is a program of the repository's. It must not know what
+//! comes of it.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

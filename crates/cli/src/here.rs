@@ -1,7 +1,7 @@
 //! Where a command is given: what the work tree around it is at.
 //!
-//! Owns that whatever is written says so by itself, and that a repository which cannot be read stops nobody from writing. How a work
-//! tree is read is `sillok-binding`'s.
+//! Owns that whatever is written says so by itself, and that a repository which cannot be read stops nobody from writing. How a
+//! work tree is read is `sillok-binding`'s.
 
 use std::path::Path;
 

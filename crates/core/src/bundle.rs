@@ -1,7 +1,7 @@
 //! Bundles: records gathered into one append.
 //!
-//! Owns when a bundle ends: so long after its first record, or once it is full. Time is an argument. It must not know where records
-//! come from, nor how they are sent.
+//! Owns when a bundle ends: so long after its first record, or once it is full. Time is an argument. It must not know where
+//! records come from, nor how they are sent.
 
 use serde::{Deserialize, Serialize};
 
@@ -82,8 +82,8 @@ impl<T> Bundler<T> {
         }
     }
 
-    /// Takes a record of so many bytes that came at `now_ms`, by a clock that never goes back. Gives the bundles that end with it,
-    /// in order: the one before, where that is over or has no room for the record, and its own, where it fills one.
+    /// Takes a record of so many bytes that came at `now_ms`, by a clock that never goes back. Gives the bundles that end with
+    /// it, in order: the one before, where that is over or has no room for the record, and its own, where it fills one.
     #[must_use]
     pub fn push(&mut self, record: T, bytes: usize, now_ms: u64) -> Ended<T> {
         let is_over = self.is_over(now_ms);
@@ -251,8 +251,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes when: each record is in one bundle, in order; no bundle is over its bounds, spans more than its window or
-        /// was held longer than it; and one ends before it need only where it has no room for the next record or is full.
+        /// Whatever comes when: each record is in one bundle, in order; no bundle is over its bounds, spans more than its
+        /// window or was held longer than it; and one ends before it need only where it has no room for the next record or is
+        /// full.
         #[test]
         fn bundles_part_what_came_in_order_and_within_their_bounds(
             came in proptest::collection::vec((0_u64..3_000, 1_usize..130), 0..60),
