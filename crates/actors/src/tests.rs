@@ -4,6 +4,7 @@
 mod admission;
 mod as_of;
 mod audit;
+mod bound;
 mod collecting;
 mod contradicting;
 mod damage;
