@@ -12,8 +12,8 @@ use sillok_core::verification::Outcome;
 
 use super::decisions::sound;
 use super::harness::{
-    TASK, TestNode, TestStore, append, first_seq, node_with_task, open_task, ports, scope, store,
-    submission,
+    TASK, TestNode, TestStore, append, first_seq, later_node, node_with_task, open_task, ports,
+    scope, store, submission,
 };
 use super::world::verification;
 use crate::NodeConfig;
@@ -160,9 +160,7 @@ async fn while_an_older_node_lives_nothing_is_written_that_it_does_not_read() {
     assert!(!events.any(|kind| kind == EventKind::BoundRecordAppended));
     // Whoever gives it again, once all nodes are new, is told the first answer.
     node.shutdown().await;
-    let node = TestNode::start(store.clone(), ports(), NodeConfig::default())
-        .await
-        .unwrap();
+    let node = later_node(&store).await;
     let text = "root cause: the loop stops one line early";
     let again = append_bound(text, bound("newer still"));
     let again = submission(2, PrincipalKind::Agent, TASK, again);
