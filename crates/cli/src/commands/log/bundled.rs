@@ -30,7 +30,7 @@ pub(super) async fn import(session: &Session, import: &LogImport) -> Result<(), 
         ..BundleConfig::default()
     };
     let checked = config.check();
-    checked.map_err(|error| Failure::Usage(error.message.clone()))?;
+    checked.map_err(|error| Failure::Usage(error.message))?;
     let spinner = progress::spinner("lines acknowledged");
     let mut lines = lines();
     let mut bundler = Bundler::new(config);
