@@ -40,9 +40,15 @@ impl<'a> Names<'a> {
         let is_header = ["diff --git ", "--- ", "+++ "]
             .iter()
             .any(|header| line.starts_with(header));
-        for word in line.split(parts_words) {
-            let word = if is_header { without_side(word) } else { word };
-            self.take(without_place(word));
+        for (number, piece) in line.split('\\').enumerate() {
+            for word in piece.split(parts_words) {
+                let word = if is_header { without_side(word) } else { word };
+                self.take(without_place(word));
+            }
+            // A letter behind a backslash stands for the end of a line in JSON, or is the first one of a name.
+            let behind = piece.strip_prefix(['n', 'r', 't']).filter(|_| number > 0);
+            let word = behind.and_then(|behind| behind.split(parts_words).next());
+            self.take(without_place(word.unwrap_or_default()));
         }
     }
 
@@ -54,7 +60,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// What stands between names. A backslash begins what stands for something else in JSON, such as the end of a line.
+/// What stands between names.
 fn parts_words(character: char) -> bool {
     character.is_whitespace()
         || character.is_control()
@@ -74,7 +80,6 @@ fn parts_words(character: char) -> bool {
                 | ';'
                 | '|'
                 | '='
-                | '\\'
                 | '*'
         )
 }
@@ -85,9 +90,9 @@ fn without_side(word: &str) -> &str {
     side.unwrap_or(word)
 }
 
-/// A name without the line and the column behind it, and without what ends a sentence.
+/// A name without the lines and the column behind it, and without what ends a sentence.
 fn without_place(word: &str) -> &str {
-    let mut word = word;
+    let mut word = word.split("#L").next().unwrap_or(word);
     loop {
         let bare = word.trim_end_matches(['.', ':', '!', '?']);
         let number = bare.trim_end_matches(|last: char| last.is_ascii_digit() || last == '-');

@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use gix::bstr::ByteSlice;
 use sillok_core::bound::{Owner, Place};
 use sillok_core::commit::plain_name;
 use sillok_core::limits::BOUND_NAME_BYTES_MAX;
@@ -203,8 +202,8 @@ fn led_to(mark: &Path) -> Result<PathBuf, Error> {
         return Err(unreadable("it is neither a directory nor a small file"));
     }
     let said = fs::read(mark).map_err(|error| unreadable(&error.to_string()))?;
-    let path = said.strip_prefix(LEADS).map(|path| path.trim());
-    let path = path.and_then(|path| path.to_path().ok());
+    let path = said.strip_prefix(LEADS).map(<[u8]>::trim_ascii);
+    let path = path.and_then(|path| gix::path::from_byte_slice(path).ok());
     let path = path.ok_or_else(|| unreadable("it leads nowhere"))?;
     let around = mark.parent().unwrap_or(mark);
     let path = around.join(path);
@@ -218,7 +217,7 @@ fn led_to(mark: &Path) -> Result<PathBuf, Error> {
 /// Where the configuration of a repository lies: its own directory, or the one that it shares with other work trees.
 fn shared_by(git_dir: &Path) -> PathBuf {
     let said = fs::read(git_dir.join("commondir")).unwrap_or_default();
-    let path = said.trim().to_path().ok();
+    let path = gix::path::from_byte_slice(said.trim_ascii()).ok();
     path.map_or_else(|| git_dir.to_owned(), |path| git_dir.join(path))
 }
 

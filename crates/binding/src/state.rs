@@ -136,7 +136,7 @@ impl Comparison<'_> {
                 let is_same = staged.is_some_and(|staged| {
                     let mode = staged.mode.to_tree_entry_mode();
                     let is_same_mode = mode.is_some_and(|mode| mode.kind() == entry.mode.kind());
-                    is_same_mode && staged.id == *entry.oid
+                    is_same_mode && staged.id == entry.oid
                 });
                 if !is_same || count > index.entries().len() {
                     return Some(true);
