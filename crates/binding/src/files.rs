@@ -140,6 +140,9 @@ impl Files {
 /// BLAKE3 of a file with as many bytes at most, and how many it has; none where it cannot be read or has more.
 fn fingerprint(path: &Path, bytes_max: u64) -> Option<(Fingerprint, u64)> {
     let file = open_regular(path)?;
+    if file.metadata().ok()?.len() > bytes_max {
+        return None;
+    }
     let mut hasher = blake3::Hasher::new();
     let mut bytes = 0_u64;
     let mut buffer = [0_u8; 16 << 10];

@@ -18,7 +18,7 @@ mod repository;
 mod state;
 
 use files::{Files, Found};
-use limits::{LOOK_MS_MAX, NAMES_MAX};
+use limits::{LOOK_MAX, NAMES_MAX};
 use repository::Repository;
 
 /// Why nothing is known of what lies around a directory.
@@ -74,7 +74,7 @@ impl WorkTree {
                 files: Some(Files::below(dir.clone(), dir)),
             });
         };
-        let place = repository.place(&dir, begun + LOOK_MS_MAX)?;
+        let place = repository.place(&dir, begun + LOOK_MAX)?;
         let root = repository.work_tree().map(Path::to_owned);
         Ok(Self {
             place: Some(place),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// How long it may take to find out whether a work tree differs from its commit; beyond that it is not known.
-pub const LOOK_MS_MAX: Duration = Duration::from_millis(400);
+pub const LOOK_MAX: Duration = Duration::from_millis(400);
 /// Directories above one among which its repository is looked for.
 pub const ANCESTORS_MAX: usize = 256;
 /// Bytes of a file that says where a repository lies, or of one of its small files.

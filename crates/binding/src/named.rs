@@ -96,10 +96,7 @@ fn without_place(word: &str) -> &str {
     loop {
         let bare = word.trim_end_matches(['.', ':', '!', '?']);
         let number = bare.trim_end_matches(|last: char| last.is_ascii_digit() || last == '-');
-        let bare = match number
-            .strip_suffix(":")
-            .or_else(|| number.strip_suffix("#L"))
-        {
+        let bare = match number.strip_suffix(':') {
             Some(before) if number.len() < bare.len() => before,
             _ => bare,
         };
@@ -143,7 +140,7 @@ mod tests {
             ),
             ("see README.md.", "README.md"),
             ("{\"file_path\":\"/w/t/src/a.rs\",\"n\":1}", "/w/t/src/a.rs"),
-            ("see src/a.rs#L10-L20 for that", "src/a.rs#L10-L20"),
+            ("see src/a.rs#L10-L20 for that", "src/a.rs"),
             ("see src/a.rs#L10", "src/a.rs"),
             ("--config=./ci/deploy.yaml", "ci/deploy.yaml"),
             ("a/b stands for itself", "a/b"),
@@ -165,7 +162,7 @@ mod tests {
             "a sentence",
             "1.2.3",
             "https://host/a.rs",
-            "e.g. 12:30",
+            "at 12:30",
             "...",
             "-",
         ] {
