@@ -150,7 +150,7 @@ impl Comparison<'_> {
     fn is_touched(&mut self, index: &Index) -> Option<bool> {
         let mut is_unknown = false;
         for (number, entry) in index.entries().iter().enumerate() {
-            if number % ENTRIES_BETWEEN_LOOKS == 0 && Instant::now() > self.until {
+            if number.is_multiple_of(ENTRIES_BETWEEN_LOOKS) && Instant::now() > self.until {
                 return None;
             }
             let is_left_alone = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE;
