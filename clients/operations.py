@@ -1,7 +1,8 @@
 """Writes the operations of the Python client: one method for each operation of the OpenAPI document.
 
-Owns the text of `sillok/operations.py`. It must not know what an operation is for: names, parameters, bodies and answers
-are what the document says. What an answer is read into is written by datamodel-code-generator, as `sillok/models.py`.
+Owns the text of `sillok/operations.py`. It must not know what an operation is for: names, parameters, bodies and
+answers are what the document says. What an answer is read into is written by datamodel-code-generator, as
+`sillok/models.py`.
 
     operations.py DOCUMENT > OPERATIONS
 """

@@ -63,7 +63,7 @@ class Client(Operations):
     def __init__(
         self, url: str, token: str | None = None, *, retry: Retry | None = None, timeout_s: float = 60.0
     ) -> None:
-        """`timeout_s` is how long the server may be silent: longer than it waits for a promotion, and than a heartbeat."""
+        """`timeout_s` is how long the server may be silent: longer than for a promotion, and than between heartbeats."""
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"'{url}' is no address of a server")
@@ -79,7 +79,14 @@ class Client(Operations):
         return Client(self.url, token, retry=self._retry, timeout_s=self._timeout_s)
 
     def _call(
-        self, method: str, path: str, query: Mapping[str, Any] | None, body: object, command_id: str | None, *, write: bool
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        body: object,
+        command_id: str | None,
+        *,
+        write: bool,
     ) -> Any:
         headers = {"Idempotency-Key": command_id or new_command_id()} if write else {}
         return json.loads(self._answer(method, path, query, body, headers))

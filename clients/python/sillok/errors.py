@@ -13,8 +13,10 @@ class SillokError(Exception):
 
 
 class Unreachable(SillokError):
-    """The server did not answer, or what answered is no Sillok. A write may have been carried out all the same: the same
-    command id, sent again, is given its answer."""
+    """The server did not answer, or what answered is no Sillok.
+
+    A write may have been carried out all the same: the same command id, sent again, is given its answer.
+    """
 
 
 class Refused(SillokError):
@@ -112,8 +114,10 @@ class HistoryChanged(Refused):
 
 
 class Passing(Refused):
-    """It says nothing of the command: sent again, the same one may go well. The client does so by itself, and raises this
-    once it gives up."""
+    """It says nothing of the command: sent again, the same one may go well.
+
+    The client does so by itself, and raises this once it gives up.
+    """
 
 
 class Fenced(Passing):

@@ -18,13 +18,13 @@ def opened(client: Client, task: str) -> models.TaskChanged:
 
 def test_what_is_verified_is_recalled(admin: Client, task: str) -> None:
     opened(admin, task)
-    record: models.LogRecord = {"level": "thought", "content": "The test fails because the loop stops before the last item."}
+    record: models.LogRecord = {"level": "tool", "content": "edit src/cart.sh: replace 'i < n' by 'i <= n'"}
     admin.append_logs({"scope": task, "records": [record]})
     recorded = admin.record_verification({"scope": task, "outcome": "passed", "source": "tests_passed", "run": "1"})
     promotion = admin.show_promotion(scope=task, verification=recorded["verification"], wait_ms=20_000)
     assert promotion["state"] == "done", promotion
-    found = admin.recall({"scope": task, "query": "why does the loop stop before the last item"})
-    assert any("the loop stops before the last item" in result["content"] for result in found["results"])
+    found = admin.recall({"scope": task, "query": "which file was edited for the cart"})
+    assert "The file src/cart.sh was edited." in [result["content"] for result in found["results"]]
 
 
 def test_a_write_that_is_sent_again_is_carried_out_once(admin: Client, task: str) -> None:
