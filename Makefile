@@ -55,7 +55,7 @@ endef
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-build setup-check seal build run test test-rust test-doc test-versions sim sim-fifty sim-speed planted \
-	bench dedup-pairs circular-pairs crash mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
+	bench dedup-pairs circular-pairs crash mutants k8s-check clients test-clients schemathesis tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -78,7 +78,7 @@ build: setup-build ## build the sillok binary
 run: build ## build, then show five agents at work: sillok demo
 	@$(SILLOK_BIN) demo $(DEMO_ARGS)
 
-test: setup fmt-check tidy lint lint-fdb deny k8s-check build test-doc test-rust test-fdb sim ## all that CI runs
+test: setup fmt-check tidy lint lint-fdb deny k8s-check build test-clients schemathesis test-doc test-rust test-fdb sim ## all that CI runs
 
 test-rust: setup-check build ## unit, property and end-to-end tests
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
@@ -151,6 +151,32 @@ k8s-check: setup-check ## render the Kubernetes overlays and hold them against s
 	@.ci/setup k8s
 	$(call stage,build sillok-k8s-check,cargo build --locked --quiet -p sillok-k8s-check)
 	$(call stage,k8s,.ci/k8s-check $(CARGO_TARGET_DIR)/debug/sillok-k8s-check)
+
+# The tools of the clients stand in the path of what needs them alone: there is another Python among them.
+WITH_CLIENT_TOOLS = PATH="$(TOOLS)/clients/bin:$$PATH" PYTHONDONTWRITEBYTECODE=1
+GENERATED = $(CARGO_TARGET_DIR)/clients
+
+clients: setup-build build ## write the clients anew, out of the OpenAPI document
+	@.ci/setup clients
+	$(call stage,clients,$(WITH_CLIENT_TOOLS) clients/generate $(SILLOK_BIN) clients)
+
+test-clients: setup-build build ## whether the clients are as the document says, their types, and tests of them on a real server
+	@.ci/setup clients
+	$(call stage,clients as the document says,rm -rf $(GENERATED) && \
+		$(WITH_CLIENT_TOOLS) clients/generate $(SILLOK_BIN) $(GENERATED) && .ci/clients-differ $(GENERATED))
+	$(call stage,types of the clients,cd clients/python && MYPYPATH=. $(WITH_CLIENT_TOOLS) \
+		mypy --cache-dir $(CARGO_TARGET_DIR)/mypy sillok tests ../operations.py ../../examples/ralph-loop/ralph.py)
+	$(call stage,tests of the Python client,cd clients/python && PYTHONPATH=. $(WITH_CLIENT_TOOLS) pytest)
+	$(call stage,types and tests of the TypeScript client,cd clients/typescript && rm -rf dist && node_modules/.bin/tsc && \
+		node --test --test-reporter=tap dist/test/*.test.js)
+
+# How many requests of each operation; about a minute in all with 10.
+EXAMPLES ?= 10
+SCHEMATHESIS_ARGS ?=
+
+schemathesis: setup-build build ## ask a server whatever its OpenAPI document allows and forbids; all checks, calls in sequences too
+	@.ci/setup clients
+	$(call stage,schemathesis,$(WITH_CLIENT_TOOLS) .ci/schemathesis $(SILLOK_BIN) --max-examples $(EXAMPLES) $(SCHEMATHESIS_ARGS))
 
 tidy: ## opening docstrings, lengths, arrows between crates, banned words
 	$(call stage,tidy,cargo run --locked --quiet -p sillok-tidy)

@@ -63,7 +63,7 @@ class Client(Operations):
     def __init__(
         self, url: str, token: str | None = None, *, retry: Retry | None = None, timeout_s: float = 60.0
     ) -> None:
-        """`timeout_s` is how long the server may be silent: longer than for a promotion, and than between heartbeats."""
+        """`timeout_s` is how long the server may be silent, which it is between two heartbeats of a tail."""
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"'{url}' is no address of a server")
