@@ -59,7 +59,7 @@ pub use entry::{
 };
 pub(crate) use erase::backups_before;
 pub use erase::{ContentErased, EraseContent};
-pub use event::{EventView, EventsQuery, TailItem, TailQuery, body_json};
+pub use event::{EventView, EventsQuery, TailEvent, TailItem, TailQuery, body_json};
 pub use evidence::{
     EvidenceHead, EvidenceListQuery, EvidenceQuery, EvidenceSaved, EvidenceText, EvidenceTextQuery,
     SaveEvidence,
