@@ -170,13 +170,15 @@ test-clients: setup-build build ## whether the clients are as the document says,
 	$(call stage,types and tests of the TypeScript client,cd clients/typescript && rm -rf dist && node_modules/.bin/tsc && \
 		node --test --test-reporter=tap dist/test/*.test.js)
 
-# How many requests of each operation; about a minute in all with 10.
-EXAMPLES ?= 10
+# How many drawn requests of each operation and how many sequences, such as EXAMPLES=100, instead of those of
+# .config/schemathesis; and further arguments, such as SCHEMATHESIS_ARGS='--seed 7'.
+EXAMPLES ?=
 SCHEMATHESIS_ARGS ?=
 
 schemathesis: setup-build build ## ask a server whatever its OpenAPI document allows and forbids; all checks, calls in sequences too
 	@.ci/setup clients
-	$(call stage,schemathesis,$(WITH_CLIENT_TOOLS) .ci/schemathesis $(SILLOK_BIN) --max-examples $(EXAMPLES) $(SCHEMATHESIS_ARGS))
+	$(call stage,schemathesis,$(WITH_CLIENT_TOOLS) .ci/schemathesis $(SILLOK_BIN) \
+		$(if $(EXAMPLES),--max-examples $(EXAMPLES)) $(SCHEMATHESIS_ARGS))
 
 tidy: ## opening docstrings, lengths, arrows between crates, banned words
 	$(call stage,tidy,cargo run --locked --quiet -p sillok-tidy)

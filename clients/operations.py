@@ -120,7 +120,8 @@ def call_of(path: str, operation: dict[str, Any], method: str) -> tuple[list[str
     content = operation["responses"]["200"]["content"]
     media, answered = next(iter(content.items()))
     if media == "text/event-stream":
-        return arguments, f"Iterator[{class_of(answered['schema'])}]", "self._tail", [f'"{path}"', passed]
+        # The document says what an event is; its data is an item as JSON.
+        return arguments, "Iterator[models.TailItem]", "self._tail", [f'"{path}"', passed]
     if media == "application/octet-stream":
         return arguments, "Iterator[bytes]", "self._bytes", [f'"{path}"']
     if media != JSON:

@@ -89,20 +89,10 @@ class Approach(TypedDict):
     """
 
 
-class AsOf(TypedDict):
-    """
-    A commit at which a question is asked.
-    """
-
-    commit: str
-    """
-    The commit: 7 to 64 hexadecimal digits.
-    """
-    judged: NotRequired[dict[str, Ancestry]]
-    """
-    What the asker's own repository says of other commits: whether each is `commit` or an ancestor of it. At most
-    1,024, of those that an earlier answer named. It narrows this answer alone.
-    """
+ApproachText: TypeAlias = str
+"""
+What is tried, in words: 32 KiB at most.
+"""
 
 
 class AtCommit(TypedDict):
@@ -180,6 +170,12 @@ Where an entry's text was true first.
 """
 
 
+Bytes: TypeAlias = bytes
+"""
+Bytes.
+"""
+
+
 class CausalEdge(TypedDict):
     """
     One thing that brought about another.
@@ -218,67 +214,7 @@ class CheckpointView(TypedDict):
     """
 
 
-class Citation1(TypedDict):
-    """
-    A commit of a repository.
-    """
-
-    hash: str
-    """
-    The commit's hash, in hexadecimal.
-    """
-    kind: Literal['commit']
-    repository: str
-    """
-    The repository, as its remote or path names it.
-    """
-
-
-Line: TypeAlias = int
-
-
-class Citation2(TypedDict):
-    """
-    A range of lines of a file.
-    """
-
-    fingerprint: NotRequired[str | None]
-    """
-    BLAKE3 of the cited range, in hexadecimal.
-    """
-    kind: Literal['file']
-    lines: NotRequired[list[Line] | None]
-    """
-    First and last line, counted from 1.
-    """
-    path: str
-    """
-    Path from the root of the work tree.
-    """
-
-
-class Citation3(TypedDict):
-    """
-    A named piece of code.
-    """
-
-    file: str
-    """
-    Path of the file that defines it.
-    """
-    id: str
-    """
-    Id in the code graph.
-    """
-    kind: Literal['symbol']
-    name: str
-    """
-    The symbol's name.
-    """
-    signature: NotRequired[str | None]
-    """
-    The signature it had.
-    """
+Line1: TypeAlias = int
 
 
 class Citation6(TypedDict):
@@ -290,21 +226,6 @@ class Citation6(TypedDict):
     user: str
     """
     Who.
-    """
-
-
-class Claim(TypedDict):
-    """
-    What an entry says under a key: two that declare the same key with other values contradict.
-    """
-
-    key: str
-    """
-    What the claim is about.
-    """
-    value: str
-    """
-    What is claimed.
     """
 
 
@@ -347,28 +268,31 @@ class ClusterSlot(TypedDict):
 
 CommandId: TypeAlias = str
 """
-A command's id: a UUID of version 7, the same on every retry.
+A command's id. One of version 7 was made by who gave the command, any other one by the server.
 """
 
 
-class Commit(TypedDict):
-    """
-    A commit of a repository.
-    """
-
-    hash: str
-    """
-    The commit's hash, in hexadecimal.
-    """
-    repository: str
-    """
-    The repository, as its remote or path names it.
-    """
+CommitHash: TypeAlias = str
+"""
+A commit's hash: 7 to 64 hexadecimal digits.
+"""
 
 
 ContentHash: TypeAlias = str
 """
 A BLAKE3 hash: 64 hexadecimal digits.
+"""
+
+
+Count: TypeAlias = int
+"""
+How many, 1 at least.
+"""
+
+
+Cursor: TypeAlias = str
+"""
+Where a listing goes on: what a page gave as `next`, or a tail as `id`. Its form is the server's own.
 """
 
 
@@ -448,9 +372,6 @@ An entry's id.
 """
 
 
-Record: TypeAlias = int
-
-
 ErrorCode: TypeAlias = Literal['invalid_scope', 'invalid_id', 'invalid_argument', 'invalid_request', 'invalid_content', 'invalid_promotion', 'invalid_supersession', 'invalid_state', 'too_large', 'citation_required', 'unresolvable_citation', 'unauthenticated', 'forbidden', 'not_found', 'conflict', 'command_reused', 'expired', 'fenced', 'busy', 'quota_exceeded', 'unavailable', 'outcome_unknown', 'internal', 'history_changed']
 """
 Why a request was not carried out.
@@ -469,25 +390,16 @@ What sort of event.
 """
 
 
+EventKinds: TypeAlias = str
+"""
+Kinds of events by their names, with commas between them.
+"""
+
+
 EvidenceId: TypeAlias = str
 """
 The id of evidence.
 """
-
-
-class FenceNode(TypedDict):
-    """
-    Ends the run of a node.
-    """
-
-    incarnation: int
-    """
-    The run that is to end: a request that comes late or twice does not end the one after it.
-    """
-    node: str
-    """
-    The node's name.
-    """
 
 
 Gate: TypeAlias = Literal['unverifiable']
@@ -499,6 +411,18 @@ What the cognitive gate says.
 GraphCut: TypeAlias = Literal['rows', 'bytes', 'steps', 'time']
 """
 Why there are no more rows, where there may be more.
+"""
+
+
+Hint: TypeAlias = str
+"""
+What is found somewhere, in a line of 1 KiB at most.
+"""
+
+
+IdempotencyKey: TypeAlias = str
+"""
+A command's id, as its caller makes it: a UUID of version 7, of now, the same on every retry.
 """
 
 
@@ -526,9 +450,21 @@ class ImpactCut(TypedDict):
     """
 
 
+Incarnation: TypeAlias = int
+"""
+The number of a node's run.
+"""
+
+
 Kind: TypeAlias = Literal['episodic', 'knowledge', 'state']
 """
 How an entry ages.
+"""
+
+
+Language: TypeAlias = Literal['korean', 'english']
+"""
+The language of what is told to an agent.
 """
 
 
@@ -558,6 +494,12 @@ class LayerCut(TypedDict):
     """
 
 
+Led: TypeAlias = str
+"""
+What an anchor leads to: decision:SCOPE#ROOT or evidence:SCOPE#ID.
+"""
+
+
 Likeness: TypeAlias = Literal['one', 'near']
 """
 How far what failed is what is proposed: one is that, in whatever words; near is that but for a word or two.
@@ -579,6 +521,12 @@ class Limit(TypedDict):
     """
 
 
+Line: TypeAlias = str
+"""
+A text that says something, 4 KiB at most.
+"""
+
+
 LinkKind: TypeAlias = Literal['similar', 'causal', 'contradicts']
 """
 How two entries are related.
@@ -588,6 +536,12 @@ How two entries are related.
 LogLevel: TypeAlias = Literal['info', 'warn', 'error', 'thought', 'tool']
 """
 How loud a log record is.
+"""
+
+
+MaintenancePart: TypeAlias = Literal['archive', 'prune', 'offer', 'forget', 'optimise', 'sign']
+"""
+A part of maintenance.
 """
 
 
@@ -631,6 +585,22 @@ A media type: type/subtype, each of A-Z a-z 0-9 . + -, 128 bytes at most.
 """
 
 
+class NewAnchor(TypedDict):
+    """
+    A hint where to go on reading, as its writer hands it over.
+    """
+
+    domain: NotRequired[Domain | None]
+    hint: Hint
+    """
+    What is found there, in a line.
+    """
+    to: list[Led]
+    """
+    What it leads to, 1 to 16: decisions and evidence, of its scope or of those above it.
+    """
+
+
 Node: TypeAlias = str
 """
 A decision, a file, a symbol or evidence: decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH, symbol:NAME or evidence:SCOPE#ID.
@@ -643,9 +613,33 @@ How a verification ended.
 """
 
 
+PageRows: TypeAlias = int
+"""
+How many items a page has at most.
+"""
+
+
+PathPrefix: TypeAlias = str
+"""
+The path of a file, or of a directory with a / behind it, from the root of the work tree.
+"""
+
+
 Phase: TypeAlias = str
 """
 A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused
+"""
+
+
+PlaceName: TypeAlias = str
+"""
+The name of a file or of a symbol, 512 bytes at most.
+"""
+
+
+PrincipalId: TypeAlias = str
+"""
+A principal's id: 1 to 128 of A-Z a-z 0-9 . _ @ -.
 """
 
 
@@ -681,6 +675,18 @@ class PromotionSpent(TypedDict):
 PromotionState: TypeAlias = Literal['pending', 'halted', 'done', 'dropped']
 """
 Where a promotion stands.
+"""
+
+
+QuarantineReason: TypeAlias = str
+"""
+One line of 1,000 bytes at most.
+"""
+
+
+QueryText: TypeAlias = str
+"""
+What is asked for, in words: 8 KiB at most.
 """
 
 
@@ -832,24 +838,9 @@ class RestoreEntry(TypedDict):
     """
     The entry.
     """
-    reason: str
+    reason: Line
     """
     Why.
-    """
-
-
-class RetryPromotion(TypedDict):
-    """
-    Asks that a promotion on the dead-letter list be tried anew.
-    """
-
-    scope: str
-    """
-    The task's scope.
-    """
-    verification: str
-    """
-    The verification that started it.
     """
 
 
@@ -919,6 +910,12 @@ class ReviewView3(TypedDict):
     """
     How many tasks say so.
     """
+
+
+Said: TypeAlias = str
+"""
+A text that says something.
+"""
 
 
 Scope: TypeAlias = str
@@ -1026,7 +1023,7 @@ class SearchAnchors(TypedDict):
     """
     At most so many hits, 1 to 50; 10 when absent.
     """
-    query: str
+    query: Said
     """
     The words that are looked for, up to 1 KiB.
     """
@@ -1039,6 +1036,18 @@ class SearchAnchors(TypedDict):
 Seq: TypeAlias = int
 """
 Position in a scope's events, from 1 on without gaps.
+"""
+
+
+SharedScope: TypeAlias = str
+"""
+The scope of a project or of an organisation: org/NAME[/project/NAME].
+"""
+
+
+Short: TypeAlias = str
+"""
+A text of 4 KiB at most.
 """
 
 
@@ -1085,6 +1094,31 @@ How far an entry is trusted to be what it says.
 Table: TypeAlias = Literal['observations', 'terminal_snapshots', 'iterations', 'qa_reports', 'episodes', 'skills', 'patterns', 'code_graph', 'gotchas', 'sessions', 'tasks', 'stories']
 """
 The table of an entry.
+"""
+
+
+class TailEvent(TypedDict):
+    """
+    One event of a live tail, as server-sent events have it.
+    """
+
+    data: NotRequired[str | None]
+    """
+    The item, a `TailItem` as JSON; of the event `error` the refusal that ends the tail, a `Problem`. A heartbeat has none.
+    """
+    event: NotRequired[str | None]
+    """
+    The kind of the item's event, or `error`.
+    """
+    id: NotRequired[str | None]
+    """
+    Where the tail goes on after it: a cursor.
+    """
+
+
+TaskScope: TypeAlias = str
+"""
+A task's scope: org/NAME/project/NAME/worktree/NAME/task/NAME.
 """
 
 
@@ -1273,7 +1307,7 @@ class VerificationRef(TypedDict):
     """
     The verification.
     """
-    task: Scope
+    task: TaskScope
     """
     The task's scope.
     """
@@ -1282,6 +1316,12 @@ class VerificationRef(TypedDict):
 VerificationSource: TypeAlias = Literal['tests_passed', 'tests_failed', 'pr_merged', 'human_approved', 'repeated_success']
 """
 Where a verification comes from.
+"""
+
+
+Version: TypeAlias = int
+"""
+A version, from 1 on.
 """
 
 
@@ -1336,6 +1376,21 @@ class Actor(TypedDict):
     kind: PrincipalKind
     """
     The kind of principal.
+    """
+
+
+class AddAnchors(TypedDict):
+    """
+    Adds anchors to a scope, in order, all or none.
+    """
+
+    anchors: list[NewAnchor]
+    """
+    The anchors, 1 to 64.
+    """
+    scope: Scope
+    """
+    The scope that they are added to.
     """
 
 
@@ -1442,7 +1497,7 @@ class AnswerReview(TypedDict):
     Whether it is approved.
     """
     keep: NotRequired[EntryId | None]
-    reason: str
+    reason: Line
     """
     Why.
     """
@@ -1461,7 +1516,7 @@ class AppendMemoryEvent(TypedDict):
     Appends a memory event to a scope of any level.
     """
 
-    event_type: str
+    event_type: Line
     """
     The caller's name for the type of event.
     """
@@ -1489,7 +1544,7 @@ class AppendSnapshot(TypedDict):
     """
     A JSON object.
     """
-    scope: Scope
+    scope: TaskScope
     """
     The task's scope.
     """
@@ -1536,9 +1591,25 @@ class ArchiveTask(TypedDict):
     Archives a task.
     """
 
-    scope: Scope
+    scope: TaskScope
     """
     The task's scope.
+    """
+
+
+class AsOf(TypedDict):
+    """
+    A commit at which a question is asked.
+    """
+
+    commit: CommitHash
+    """
+    The commit: 7 to 64 hexadecimal digits.
+    """
+    judged: NotRequired[dict[CommitHash, Ancestry]]
+    """
+    What the asker's own repository says of other commits: whether each is `commit` or an ancestor of it. At most
+    1,024, of those that an earlier answer named. It narrows this answer alone.
     """
 
 
@@ -1600,7 +1671,7 @@ class ChainEnd(TypedDict):
     The end of a chain, as a checkpoint has it.
     """
 
-    hash: str
+    hash: ContentHash
     """
     The hash of that event: 64 hexadecimal digits.
     """
@@ -1608,7 +1679,7 @@ class ChainEnd(TypedDict):
     """
     The scope.
     """
-    seq: int
+    seq: Seq
     """
     Its last event then.
     """
@@ -1631,25 +1702,82 @@ class CheckFix(TypedDict):
     Asks whether an approach to a task is one that failed before.
     """
 
-    approach: str
+    approach: ApproachText
     """
     What is to be tried, in words.
     """
-    files: NotRequired[list[str]]
+    files: NotRequired[list[PlaceName]]
     """
     The files that it touches, by their paths from the root of the work tree.
     """
-    language: NotRequired[str | None]
-    """
-    The language of what is to be told to the agent, `english` or `korean`; the one that the server is set to when absent.
-    """
-    scope: Scope
+    language: NotRequired[Language | None]
+    scope: TaskScope
     """
     The task's scope.
     """
-    symbols: NotRequired[list[str]]
+    symbols: NotRequired[list[PlaceName]]
     """
     The symbols that it touches.
+    """
+
+
+class Citation1(TypedDict):
+    """
+    A commit of a repository.
+    """
+
+    hash: CommitHash
+    """
+    The commit's hash, in hexadecimal.
+    """
+    kind: Literal['commit']
+    repository: Line
+    """
+    The repository, as its remote or path names it.
+    """
+
+
+class Citation2(TypedDict):
+    """
+    A range of lines of a file.
+    """
+
+    fingerprint: NotRequired[str | None]
+    """
+    BLAKE3 of the cited range, in hexadecimal.
+    """
+    kind: Literal['file']
+    lines: NotRequired[list[Line1] | None]
+    """
+    First and last line, counted from 1.
+    """
+    path: Line
+    """
+    Path from the root of the work tree.
+    """
+
+
+class Citation3(TypedDict):
+    """
+    A named piece of code.
+    """
+
+    file: Line
+    """
+    Path of the file that defines it.
+    """
+    id: Line
+    """
+    Id in the code graph.
+    """
+    kind: Literal['symbol']
+    name: Line
+    """
+    The symbol's name.
+    """
+    signature: NotRequired[str | None]
+    """
+    The signature it had.
     """
 
 
@@ -1687,7 +1815,7 @@ class Citation7(TypedDict):
     """
 
     kind: Literal['test']
-    name: str
+    name: Line
     """
     What ran.
     """
@@ -1695,7 +1823,7 @@ class Citation7(TypedDict):
     """
     How it ended.
     """
-    run: str
+    run: Line
     """
     The run, as the verification names it.
     """
@@ -1718,12 +1846,27 @@ One source of an entry.
 """
 
 
+class Claim(TypedDict):
+    """
+    What an entry says under a key: two that declare the same key with other values contradict.
+    """
+
+    key: Short
+    """
+    What the claim is about.
+    """
+    value: Short
+    """
+    What is claimed.
+    """
+
+
 class ClearStuck(TypedDict):
     """
     Clears the mark of a stuck task.
     """
 
-    scope: Scope
+    scope: TaskScope
     """
     The task's scope.
     """
@@ -1738,13 +1881,28 @@ class CloseTask(TypedDict):
     """
     How it ended.
     """
-    reason: NotRequired[str]
+    reason: NotRequired[Short]
     """
     Why.
     """
-    scope: Scope
+    scope: TaskScope
     """
     The task's scope.
+    """
+
+
+class Commit(TypedDict):
+    """
+    A commit of a repository.
+    """
+
+    hash: CommitHash
+    """
+    The commit's hash, in hexadecimal.
+    """
+    repository: Line
+    """
+    The repository, as its remote or path names it.
     """
 
 
@@ -1860,11 +2018,11 @@ class DeactivateDecision(TypedDict):
     Withdraws a decision: it applies no longer, and stays readable.
     """
 
-    expected_version: int
+    expected_version: Version
     """
     The version of it that the caller has seen.
     """
-    reason: str
+    reason: Line
     """
     Why.
     """
@@ -1923,7 +2081,7 @@ class DeclareRelation(TypedDict):
     erased.
     """
 
-    meaning: str
+    meaning: Line
     """
     What it means, in a line.
     """
@@ -1935,7 +2093,7 @@ class DeclareRelation(TypedDict):
     """
     Which way it carries a change.
     """
-    scope: Scope
+    scope: SharedScope
     """
     The project or organisation that it is declared in. It counts there and in all that lies inside.
     """
@@ -2007,7 +2165,7 @@ class DropAnchor(TypedDict):
     """
     The anchor.
     """
-    reason: str
+    reason: Line
     """
     Why.
     """
@@ -2023,11 +2181,11 @@ class DropPromotion(TypedDict):
     for them, unless a later one does already.
     """
 
-    reason: str
+    reason: Line
     """
     Why.
     """
-    scope: Scope
+    scope: TaskScope
     """
     The task's scope.
     """
@@ -2157,11 +2315,11 @@ class EraseContent(TypedDict):
     """
     Reviews that offered entries to this organisation, and were answered.
     """
-    reason: str
+    reason: Line
     """
     Why. It stays.
     """
-    records: NotRequired[list[Record]]
+    records: NotRequired[list[Seq]]
     """
     Positions of staged records.
     """
@@ -2370,6 +2528,21 @@ class FailedApproach(TypedDict):
     verification: VerificationId
     """
     The verification that failed.
+    """
+
+
+class FenceNode(TypedDict):
+    """
+    Ends the run of a node.
+    """
+
+    incarnation: Incarnation
+    """
+    The run that is to end: a request that comes late or twice does not end the one after it.
+    """
+    node: str
+    """
+    The node's name.
     """
 
 
@@ -2712,7 +2885,7 @@ class Maintain(TypedDict):
     """
     Take out more than the configured share of a scope, or of everything, too.
     """
-    only: NotRequired[list[str]]
+    only: NotRequired[list[MaintenancePart]]
     """
     The parts to do: archive, prune, offer, forget, optimise, sign; all of them when empty.
     """
@@ -2827,11 +3000,11 @@ class MarkStuck(TypedDict):
     Marks a task stuck.
     """
 
-    reason: str
+    reason: Line
     """
     Why.
     """
-    scope: Scope
+    scope: TaskScope
     """
     The task's scope.
     """
@@ -2842,7 +3015,7 @@ class MintToken(TypedDict):
     Makes a token.
     """
 
-    id: str
+    id: PrincipalId
     """
     The principal's id.
     """
@@ -2860,22 +3033,6 @@ class MintToken(TypedDict):
     """
 
 
-class NewAnchor(TypedDict):
-    """
-    A hint where to go on reading, as its writer hands it over.
-    """
-
-    domain: NotRequired[Domain | None]
-    hint: str
-    """
-    What is found there, in a line.
-    """
-    to: list[Node]
-    """
-    What it leads to, 1 to 16: decisions and evidence, of its scope or of those above it.
-    """
-
-
 class NewEntry(TypedDict):
     """
     The entry that replaces another, in the same scope.
@@ -2887,7 +3044,7 @@ class NewEntry(TypedDict):
     """
     claim: NotRequired[Claim | None]
     commit: NotRequired[Commit | None]
-    content: str
+    content: Said
     """
     Its text.
     """
@@ -2912,11 +3069,11 @@ class OpenTask(TypedDict):
     """
     What is to be done, in full.
     """
-    scope: Scope
+    scope: TaskScope
     """
     The task's scope.
     """
-    title: str
+    title: Line
     """
     What is to be done, in a line.
     """
@@ -3147,7 +3304,7 @@ class PutEntry(TypedDict):
     """
     claim: NotRequired[Claim | None]
     commit: NotRequired[Commit | None]
-    content: str
+    content: Said
     """
     Its text.
     """
@@ -3176,10 +3333,7 @@ class QuarantineScope(TypedDict):
     Has nothing be written to a scope, and what lies inside it, or anything again.
     """
 
-    reason: NotRequired[str | None]
-    """
-    Why, in one line of at most 1,000 bytes. Without one the quarantine is lifted.
-    """
+    reason: NotRequired[QuarantineReason | None]
     scope: Scope
     """
     The scope.
@@ -3253,7 +3407,7 @@ class RecallRequest(TypedDict):
     """
     Only entries that tell of a failure.
     """
-    files: NotRequired[list[str]]
+    files: NotRequired[list[PathPrefix]]
     """
     Entries that cite one of these files, or whose text names one: paths from the root of the work tree, or
     directories with a `/` at the end. At most 32. They are looked for among the 1,000 nearest by meaning
@@ -3267,7 +3421,7 @@ class RecallRequest(TypedDict):
     """
     At most so many results, 1 to 200; the configured number when absent.
     """
-    query: str
+    query: QueryText
     """
     What is looked for.
     """
@@ -3275,7 +3429,7 @@ class RecallRequest(TypedDict):
     """
     Where the asker stands.
     """
-    symbols: NotRequired[list[str]]
+    symbols: NotRequired[list[Line]]
     """
     Entries that cite one of these symbols, by id or name, or whose text names one; looked for as files are.
     """
@@ -3283,11 +3437,7 @@ class RecallRequest(TypedDict):
     """
     Entries of these tables; all when empty.
     """
-    tokens_max: NotRequired[int | None]
-    """
-    Room for so many tokens of marked text: of the results, the best first, those that fit are given, and the
-    others counted. Tokens are estimated: one for four bytes of ASCII, one for each other character.
-    """
+    tokens_max: NotRequired[Count | None]
 
 
 class RecallResult(TypedDict):
@@ -3363,10 +3513,7 @@ class RecordVerification(TypedDict):
     Records a verification of a task, which starts its promotion.
     """
 
-    approach: NotRequired[str | None]
-    """
-    The approach that was tried, on failure.
-    """
+    approach: NotRequired[ApproachText | None]
     citations: NotRequired[list[Citation]]
     """
     What it rests on.
@@ -3376,7 +3523,7 @@ class RecordVerification(TypedDict):
     """
     What went wrong, on failure.
     """
-    files: NotRequired[list[str]]
+    files: NotRequired[list[PlaceName]]
     """
     The files that the approach touched, by their paths from the root of the work tree.
     """
@@ -3384,11 +3531,11 @@ class RecordVerification(TypedDict):
     """
     How it ended.
     """
-    run: str
+    run: Line
     """
     The run, such as a CI job's id. The same run validates an entry once.
     """
-    scope: Scope
+    scope: TaskScope
     """
     The task's scope.
     """
@@ -3396,7 +3543,7 @@ class RecordVerification(TypedDict):
     """
     Where it comes from.
     """
-    symbols: NotRequired[list[str]]
+    symbols: NotRequired[list[PlaceName]]
     """
     The symbols that it touched.
     """
@@ -3507,7 +3654,7 @@ class ReportReuse(TypedDict):
     """
     What it was.
     """
-    task: Scope
+    task: TaskScope
     """
     The task, inside the entry's scope.
     """
@@ -3522,11 +3669,11 @@ class ResolveState(TypedDict):
     """
     The entry.
     """
-    expected_version: int
+    expected_version: Version
     """
     The version that the caller has seen.
     """
-    reason: str
+    reason: Line
     """
     How it was resolved.
     """
@@ -3538,11 +3685,11 @@ class RestoreDecision(TypedDict):
     Has a decision apply again that was withdrawn, with what one of its versions said.
     """
 
-    expected_version: int
+    expected_version: Version
     """
     The version of it that the caller has seen: the one that withdrew it.
     """
-    reason: str
+    reason: Line
     """
     Why.
     """
@@ -3554,9 +3701,24 @@ class RestoreDecision(TypedDict):
     """
     The scope that it was made in.
     """
-    version: int
+    version: Version
     """
     The version whose text holds again.
+    """
+
+
+class RetryPromotion(TypedDict):
+    """
+    Asks that a promotion on the dead-letter list be tried anew.
+    """
+
+    scope: TaskScope
+    """
+    The task's scope.
+    """
+    verification: VerificationId
+    """
+    The verification that started it.
     """
 
 
@@ -3728,15 +3890,12 @@ class SaveDecision(TypedDict):
     """
 
     claim: NotRequired[Claim | None]
-    content: str
+    content: Said
     """
     What is decided, in full.
     """
     domain: NotRequired[Domain | None]
-    expected_version: NotRequired[int | None]
-    """
-    The version of it that the caller has seen. Given with `root`, and only then.
-    """
+    expected_version: NotRequired[Version | None]
     phase: NotRequired[Phase | None]
     rank: NotRequired[Rank | None]
     reason: NotRequired[str]
@@ -3752,7 +3911,7 @@ class SaveDecision(TypedDict):
     """
     The scope that the decision is made in.
     """
-    title: str
+    title: Line
     """
     What is decided, in a line.
     """
@@ -3763,7 +3922,7 @@ class SaveEvidence(TypedDict):
     Saves evidence: an original as it is now, which never changes from then on.
     """
 
-    content: str
+    content: Said
     """
     The original, up to 8 MiB of text.
     """
@@ -3772,11 +3931,11 @@ class SaveEvidence(TypedDict):
     """
     The scope that it is saved in.
     """
-    source: NotRequired[str]
+    source: NotRequired[Short]
     """
     Where the original was, such as a path or an address. Nothing looks there.
     """
-    title: str
+    title: Line
     """
     What it is, in a line.
     """
@@ -3859,11 +4018,8 @@ class Supersede(TypedDict):
     `replacement` is given.
     """
 
-    commit: NotRequired[str | None]
-    """
-    The commit that ended the old one, if there is a repository.
-    """
-    expected_version: int
+    commit: NotRequired[CommitHash | None]
+    expected_version: Version
     """
     The version of it that the caller has seen.
     """
@@ -3872,7 +4028,7 @@ class Supersede(TypedDict):
     """
     The entry that is replaced.
     """
-    reason: str
+    reason: Line
     """
     Why.
     """
@@ -4058,11 +4214,11 @@ class UndoPromotion(TypedDict):
     Takes a promotion back.
     """
 
-    reason: str
+    reason: Line
     """
     Why.
     """
-    scope: Scope
+    scope: TaskScope
     """
     The task whose verification was promoted.
     """
@@ -4141,21 +4297,6 @@ class VersionView(TypedDict):
     skill: NotRequired[Skill | None]
 
 
-class AddAnchors(TypedDict):
-    """
-    Adds anchors to a scope, in order, all or none.
-    """
-
-    anchors: list[NewAnchor]
-    """
-    The anchors, 1 to 64.
-    """
-    scope: Scope
-    """
-    The scope that they are added to.
-    """
-
-
 Affected = TypedDict(
     'Affected',
     {
@@ -4180,7 +4321,7 @@ class AmendEntry(TypedDict):
     Further sources.
     """
     claim: NotRequired[Claim | None]
-    content: str
+    content: Said
     """
     The new text.
     """
@@ -4188,7 +4329,7 @@ class AmendEntry(TypedDict):
     """
     The entry.
     """
-    expected_version: int
+    expected_version: Version
     """
     The version that the caller has seen.
     """
@@ -4272,7 +4413,7 @@ class AppendLogs(TypedDict):
     """
     The records, 1 to 1000.
     """
-    scope: Scope
+    scope: TaskScope
     """
     The task's scope.
     """

@@ -53,12 +53,12 @@ class Operations(abc.ABC):
         answer: str = self._text("/readyz")
         return answer
 
-    def show_anchor(self, *, scope: str, id: str) -> models.AnchorView:
+    def show_anchor(self, *, scope: models.Scope, id: models.AnchorId) -> models.AnchorView:
         """Show an anchor, with what it leads to by title. `GET /v1/anchor`"""
         answer: models.AnchorView = self._call("GET", "/v1/anchor", {"scope": scope, "id": id}, None, None, write=False)
         return answer
 
-    def follow_anchor(self, *, scope: str, id: str) -> models.Followed:
+    def follow_anchor(self, *, scope: models.Scope, id: models.AnchorId) -> models.Followed:
         """Follow an anchor: what it leads to, as the originals say it now. `GET /v1/anchor/follow`"""
         answer: models.Followed = self._call(
             "GET",
@@ -73,11 +73,11 @@ class Operations(abc.ABC):
     def list_anchors(
         self,
         *,
-        scope: str,
-        domain: str | None = None,
+        scope: models.Scope,
+        domain: models.Domain | None = None,
         dropped: bool | None = None,
-        after: str | None = None,
-        limit: int | None = None,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
     ) -> models.PageAnchor:
         """List the anchors of a scope. `GET /v1/anchors`"""
         answer: models.PageAnchor = self._call(
@@ -166,7 +166,7 @@ class Operations(abc.ABC):
         answer: models.QuarantineView = self._call("POST", "/v1/cluster/quarantine", None, body, None, write=False)
         return answer
 
-    def show_decision(self, *, scope: str, root: str) -> models.DecisionView:
+    def show_decision(self, *, scope: models.Scope, root: models.DecisionId) -> models.DecisionView:
         """Show a decision with what it says. `GET /v1/decision`"""
         answer: models.DecisionView = self._call(
             "GET",
@@ -181,10 +181,10 @@ class Operations(abc.ABC):
     def list_decision_versions(
         self,
         *,
-        scope: str,
-        root: str,
-        after: str | None = None,
-        limit: int | None = None,
+        scope: models.Scope,
+        root: models.DecisionId,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
     ) -> models.PageDecisionVersion:
         """List the versions of a decision, the first one first. Each stays as it was saved. `GET
         /v1/decision/history`"""
@@ -201,12 +201,12 @@ class Operations(abc.ABC):
     def list_decisions(
         self,
         *,
-        scope: str,
-        rank: str | None = None,
-        domain: str | None = None,
+        scope: models.Scope,
+        rank: models.Rank | None = None,
+        domain: models.Domain | None = None,
         withdrawn: bool | None = None,
-        after: str | None = None,
-        limit: int | None = None,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
     ) -> models.PageDecisionHead:
         """List the decisions that were made in a scope, without their texts. `GET /v1/decisions`"""
         answer: models.PageDecisionHead = self._call(
@@ -246,9 +246,9 @@ class Operations(abc.ABC):
     def list_relation_kinds(
         self,
         *,
-        scope: str,
-        after: str | None = None,
-        limit: int | None = None,
+        scope: models.Scope,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
     ) -> models.PageDeclaredRelation:
         """List the declared kinds of relations that count in a scope, by their names: what it declares, and what the
         scopes around it do. `GET /v1/decisions/kinds`"""
@@ -313,7 +313,7 @@ class Operations(abc.ABC):
         answer: models.Superseded = self._call("POST", "/v1/entries/supersede", None, body, command_id, write=True)
         return answer
 
-    def show_entry(self, *, id: str) -> models.EntryView:
+    def show_entry(self, *, id: models.EntryId) -> models.EntryView:
         """Show an entry with its active version. `GET /v1/entry`"""
         answer: models.EntryView = self._call("GET", "/v1/entry", {"id": id}, None, None, write=False)
         return answer
@@ -326,10 +326,10 @@ class Operations(abc.ABC):
     def list_events(
         self,
         *,
-        scope: str,
-        after: str | None = None,
-        limit: int | None = None,
-        kind: str | None = None,
+        scope: models.Scope,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
+        kind: models.EventKinds | None = None,
     ) -> models.PageEventView:
         """List the events of a scope, in order. `GET /v1/events`"""
         answer: models.PageEventView = self._call(
@@ -345,9 +345,9 @@ class Operations(abc.ABC):
     def list_evidence(
         self,
         *,
-        scope: str,
-        after: str | None = None,
-        limit: int | None = None,
+        scope: models.Scope,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
     ) -> models.PageEvidenceHead:
         """List the evidence of a scope, without its texts. `GET /v1/evidence`"""
         answer: models.PageEvidenceHead = self._call(
@@ -366,7 +366,7 @@ class Operations(abc.ABC):
         answer: models.EvidenceSaved = self._call("POST", "/v1/evidence", None, body, command_id, write=True)
         return answer
 
-    def show_evidence(self, *, scope: str, id: str) -> models.EvidenceHead:
+    def show_evidence(self, *, scope: models.Scope, id: models.EvidenceId) -> models.EvidenceHead:
         """Show evidence without its text. `GET /v1/evidence/item`"""
         answer: models.EvidenceHead = self._call(
             "GET",
@@ -381,8 +381,8 @@ class Operations(abc.ABC):
     def show_evidence_text(
         self,
         *,
-        scope: str,
-        id: str,
+        scope: models.Scope,
+        id: models.EvidenceId,
         from_: int | None = None,
         to: int | None = None,
     ) -> models.EvidenceText:
@@ -398,7 +398,7 @@ class Operations(abc.ABC):
         )
         return answer
 
-    def show_excerpt(self, *, id: str, from_: int, to: int) -> models.ExcerptView:
+    def show_excerpt(self, *, id: models.RecordId, from_: int, to: int) -> models.ExcerptView:
         """Show what a stretch of a record's text says, or of what a task was opened with. `GET /v1/excerpt`"""
         answer: models.ExcerptView = self._call(
             "GET",
@@ -419,9 +419,9 @@ class Operations(abc.ABC):
     def list_failed_approaches(
         self,
         *,
-        scope: str,
-        after: str | None = None,
-        limit: int | None = None,
+        scope: models.Scope,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
     ) -> models.PageFailedApproach:
         """List the approaches to a task that failed, in the order in which they did. `GET /v1/fixes/failed`"""
         answer: models.PageFailedApproach = self._call(
@@ -444,9 +444,9 @@ class Operations(abc.ABC):
     def show_history(
         self,
         *,
-        id: str,
-        line_after: str | None = None,
-        versions_after: str | None = None,
+        id: models.EntryId,
+        line_after: models.Cursor | None = None,
+        versions_after: models.Cursor | None = None,
     ) -> models.History:
         """Show the line of supersessions that an entry stands in, and the entry's own versions. `GET /v1/history`"""
         answer: models.History = self._call(
@@ -468,10 +468,10 @@ class Operations(abc.ABC):
     def list_jobs(
         self,
         *,
-        scope: str,
+        scope: models.ScopePrefix,
         halted: bool | None = None,
-        after: str | None = None,
-        limit: int | None = None,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
     ) -> models.PageWaitingPromotion:
         """List the promotions that are not finished of the tasks under a scope, or under `*`. A page may be empty and
         still not be the last. `GET /v1/jobs`"""
@@ -508,7 +508,13 @@ class Operations(abc.ABC):
         answer = self._call("GET", "/v1/openapi.json", None, None, None, write=False)
         return answer
 
-    def show_promotion(self, *, scope: str, verification: str, wait_ms: int | None = None) -> models.Promotion:
+    def show_promotion(
+        self,
+        *,
+        scope: models.TaskScope,
+        verification: models.VerificationId,
+        wait_ms: int | None = None,
+    ) -> models.Promotion:
         """Show where a promotion stands, waiting for its end as long as is asked. `GET /v1/promotions`"""
         answer: models.Promotion = self._call(
             "GET",
@@ -544,12 +550,18 @@ class Operations(abc.ABC):
         answer: models.RecallAnswer = self._call("POST", "/v1/recall", None, body, None, write=False)
         return answer
 
-    def show_record(self, *, id: str) -> models.RecordView:
+    def show_record(self, *, id: models.RecordId) -> models.RecordView:
         """Show a record with its whole text. `GET /v1/record`"""
         answer: models.RecordView = self._call("GET", "/v1/record", {"id": id}, None, None, write=False)
         return answer
 
-    def list_records(self, *, scope: str, after: str | None = None, limit: int | None = None) -> models.PageRecordView:
+    def list_records(
+        self,
+        *,
+        scope: models.Scope,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
+    ) -> models.PageRecordView:
         """List the records of a scope. A page may be empty and still not be the last. `GET /v1/records`"""
         answer: models.PageRecordView = self._call(
             "GET",
@@ -566,7 +578,7 @@ class Operations(abc.ABC):
         answer: models.ReuseReported = self._call("POST", "/v1/reuse", None, body, command_id, write=True)
         return answer
 
-    def show_review(self, *, scope: str, id: str) -> models.ReviewEvidence:
+    def show_review(self, *, scope: models.Scope, id: models.ReviewId) -> models.ReviewEvidence:
         """Show a question with the entries that it is about, side by side. `GET /v1/review`"""
         answer: models.ReviewEvidence = self._call(
             "GET",
@@ -581,10 +593,10 @@ class Operations(abc.ABC):
     def list_reviews(
         self,
         *,
-        scope: str,
+        scope: models.Scope,
         answered: bool | None = None,
-        after: str | None = None,
-        limit: int | None = None,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
     ) -> models.PageReviewView:
         """List what waits for a person in a scope. `GET /v1/reviews`"""
         answer: models.PageReviewView = self._call(
@@ -612,19 +624,31 @@ class Operations(abc.ABC):
         answer: models.StatusView = self._call("GET", "/v1/status", None, None, None, write=False)
         return answer
 
-    def tail(self, *, scope: str, cursor: str | None = None, kind: str | None = None) -> Iterator[models.TailItem]:
+    def tail(
+        self,
+        *,
+        scope: models.ScopePrefix,
+        cursor: models.Cursor | None = None,
+        kind: models.EventKinds | None = None,
+    ) -> Iterator[models.TailItem]:
         """Follow the events under a scope, or under `*`, as server-sent events. The id of each is the cursor behind it;
         `Last-Event-ID` resumes there. Comments are heartbeats. One with an id says that nothing that was asked for lies
         before that cursor any more. `GET /v1/tail`"""
         answer: Iterator[models.TailItem] = self._tail("/v1/tail", {"scope": scope, "cursor": cursor, "kind": kind})
         return answer
 
-    def show_task(self, *, scope: str) -> models.TaskView:
+    def show_task(self, *, scope: models.Scope) -> models.TaskView:
         """Show a task. `GET /v1/task`"""
         answer: models.TaskView = self._call("GET", "/v1/task", {"scope": scope}, None, None, write=False)
         return answer
 
-    def list_tasks(self, *, scope: str, after: str | None = None, limit: int | None = None) -> models.PageTaskView:
+    def list_tasks(
+        self,
+        *,
+        scope: models.Scope,
+        after: models.Cursor | None = None,
+        limit: models.PageRows | None = None,
+    ) -> models.PageTaskView:
         """List the tasks under a scope, or under `*`. A page may be empty and still not be the last. `GET /v1/tasks`"""
         answer: models.PageTaskView = self._call(
             "GET",
@@ -661,7 +685,7 @@ class Operations(abc.ABC):
         answer: models.TaskChanged = self._call("POST", "/v1/tasks/unstick", None, body, command_id, write=True)
         return answer
 
-    def list_tokens(self, *, scope: str) -> models.PageTokenView:
+    def list_tokens(self, *, scope: models.Scope) -> models.PageTokenView:
         """List the tokens under a scope, or under `*`, without their secrets. `GET /v1/tokens`"""
         answer: models.PageTokenView = self._call("GET", "/v1/tokens", {"scope": scope}, None, None, write=False)
         return answer
@@ -676,7 +700,7 @@ class Operations(abc.ABC):
         answer: models.TokenRevoked = self._call("POST", "/v1/tokens/revoke", None, body, command_id, write=True)
         return answer
 
-    def list_verifications(self, *, scope: str) -> models.PageVerificationView:
+    def list_verifications(self, *, scope: models.Scope) -> models.PageVerificationView:
         """List a task's verifications, the earliest first. `GET /v1/verifications`"""
         answer: models.PageVerificationView = self._call(
             "GET",

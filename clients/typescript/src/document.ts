@@ -1283,14 +1283,11 @@ export interface components {
             citations?: components["schemas"]["Citation"][];
             claim?: components["schemas"]["Claim"] | null;
             /** @description The new text. */
-            content: string;
+            content: components["schemas"]["Said"];
             /** @description The entry. */
             entry: components["schemas"]["EntryId"];
-            /**
-             * Format: int64
-             * @description The version that the caller has seen.
-             */
-            expected_version: number;
+            /** @description The version that the caller has seen. */
+            expected_version: components["schemas"]["Version"];
             /** @description A JSON object. */
             metadata?: Record<string, never> | null;
             skill?: components["schemas"]["Skill"] | null;
@@ -1473,7 +1470,7 @@ export interface components {
             approve: boolean;
             keep?: components["schemas"]["EntryId"] | null;
             /** @description Why. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             /** @description The question. */
             review: components["schemas"]["ReviewId"];
             /** @description The scope that the question was raised in. */
@@ -1484,12 +1481,12 @@ export interface components {
             /** @description The records, 1 to 1000. */
             records: components["schemas"]["LogRecord"][];
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
         };
         /** @description Appends a memory event to a scope of any level. */
         AppendMemoryEvent: {
             /** @description The caller's name for the type of event. */
-            event_type: string;
+            event_type: components["schemas"]["Line"];
             /** @description What happened: any JSON. */
             payload: unknown;
             /** @description The scope. */
@@ -1503,7 +1500,7 @@ export interface components {
             /** @description A JSON object. */
             metadata?: Record<string, never> | null;
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
             time?: components["schemas"]["Timestamp"] | null;
             /** @description Why it was taken. */
             trigger: components["schemas"]["Trigger"];
@@ -1538,15 +1535,17 @@ export interface components {
             /** @description In words. */
             text: string;
         };
+        /** @description What is tried, in words: 32 KiB at most. */
+        ApproachText: string;
         /** @description Archives a task. */
         ArchiveTask: {
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
         };
         /** @description A commit at which a question is asked. */
         AsOf: {
             /** @description The commit: 7 to 64 hexadecimal digits. */
-            commit: string;
+            commit: components["schemas"]["CommitHash"];
             /**
              * @description What the asker's own repository says of other commits: whether each is `commit` or an ancestor of it. At most
              *     1,024, of those that an earlier answer named. It narrows this answer alone.
@@ -1772,6 +1771,11 @@ export interface components {
             /** @description Where the work is done: what was decided here and in the scopes above holds. */
             scope: components["schemas"]["Scope"];
         };
+        /**
+         * Format: binary
+         * @description Bytes.
+         */
+        Bytes: string;
         /** @description One thing that brought about another. */
         CausalEdge: {
             /** @description What came first. */
@@ -1787,14 +1791,11 @@ export interface components {
         /** @description The end of a chain, as a checkpoint has it. */
         ChainEnd: {
             /** @description The hash of that event: 64 hexadecimal digits. */
-            hash: string;
+            hash: components["schemas"]["ContentHash"];
             /** @description The scope. */
             scope: components["schemas"]["Scope"];
-            /**
-             * Format: int64
-             * @description Its last event then.
-             */
-            seq: number;
+            /** @description Its last event then. */
+            seq: components["schemas"]["Seq"];
         };
         /** @description Whether they are. */
         ChainsCompared: {
@@ -1805,15 +1806,14 @@ export interface components {
         /** @description Asks whether an approach to a task is one that failed before. */
         CheckFix: {
             /** @description What is to be tried, in words. */
-            approach: string;
+            approach: components["schemas"]["ApproachText"];
             /** @description The files that it touches, by their paths from the root of the work tree. */
-            files?: string[];
-            /** @description The language of what is to be told to the agent, `english` or `korean`; the one that the server is set to when absent. */
-            language?: string | null;
+            files?: components["schemas"]["PlaceName"][];
+            language?: components["schemas"]["Language"] | null;
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
             /** @description The symbols that it touches. */
-            symbols?: string[];
+            symbols?: components["schemas"]["PlaceName"][];
         };
         /** @description The ends of all chains of events, signed. */
         CheckpointView: {
@@ -1830,11 +1830,11 @@ export interface components {
         /** @description One source of an entry. */
         Citation: {
             /** @description The commit's hash, in hexadecimal. */
-            hash: string;
+            hash: components["schemas"]["CommitHash"];
             /** @enum {string} */
             kind: "commit";
             /** @description The repository, as its remote or path names it. */
-            repository: string;
+            repository: components["schemas"]["Line"];
         } | {
             /** @description BLAKE3 of the cited range, in hexadecimal. */
             fingerprint?: string | null;
@@ -1843,16 +1843,16 @@ export interface components {
             /** @description First and last line, counted from 1. */
             lines?: number[] | null;
             /** @description Path from the root of the work tree. */
-            path: string;
+            path: components["schemas"]["Line"];
         } | {
             /** @description Path of the file that defines it. */
-            file: string;
+            file: components["schemas"]["Line"];
             /** @description Id in the code graph. */
-            id: string;
+            id: components["schemas"]["Line"];
             /** @enum {string} */
             kind: "symbol";
             /** @description The symbol's name. */
-            name: string;
+            name: components["schemas"]["Line"];
             /** @description The signature it had. */
             signature?: string | null;
         } | {
@@ -1876,11 +1876,11 @@ export interface components {
             /** @enum {string} */
             kind: "test";
             /** @description What ran. */
-            name: string;
+            name: components["schemas"]["Line"];
             /** @description How it ended. */
             outcome: components["schemas"]["TestOutcome"];
             /** @description The run, as the verification names it. */
-            run: string;
+            run: components["schemas"]["Line"];
         } | {
             /**
              * Format: int32
@@ -1900,23 +1900,23 @@ export interface components {
         /** @description What an entry says under a key: two that declare the same key with other values contradict. */
         Claim: {
             /** @description What the claim is about. */
-            key: string;
+            key: components["schemas"]["Short"];
             /** @description What is claimed. */
-            value: string;
+            value: components["schemas"]["Short"];
         };
         /** @description Clears the mark of a stuck task. */
         ClearStuck: {
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
         };
         /** @description Closes a task. */
         CloseTask: {
             /** @description How it ended. */
             closing: components["schemas"]["Closing"];
             /** @description Why. */
-            reason?: string;
+            reason?: components["schemas"]["Short"];
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
         };
         /**
          * @description How a task ends.
@@ -2019,16 +2019,18 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description A command's id: a UUID of version 7, the same on every retry.
+         * @description A command's id. One of version 7 was made by who gave the command, any other one by the server.
          */
         CommandId: string;
         /** @description A commit of a repository. */
         Commit: {
             /** @description The commit's hash, in hexadecimal. */
-            hash: string;
+            hash: components["schemas"]["CommitHash"];
             /** @description The repository, as its remote or path names it. */
-            repository: string;
+            repository: components["schemas"]["Line"];
         };
+        /** @description A commit's hash: 7 to 64 hexadecimal digits. */
+        CommitHash: string;
         /** @description Asks whether these events are in their chains. */
         CompareChains: {
             /** @description Ends that a checkpoint has, at most 10,000. */
@@ -2085,6 +2087,11 @@ export interface components {
             /** @description What it says, in a line. */
             title: string;
         };
+        /**
+         * Format: uint64
+         * @description How many, 1 at least.
+         */
+        Count: number;
         /** @description What a stale write collided with. */
         Current: {
             entry?: components["schemas"]["EntryId"] | null;
@@ -2095,15 +2102,14 @@ export interface components {
              */
             version?: number | null;
         };
+        /** @description Where a listing goes on: what a page gave as `next`, or a tail as `id`. Its form is the server's own. */
+        Cursor: string;
         /** @description Withdraws a decision: it applies no longer, and stays readable. */
         DeactivateDecision: {
-            /**
-             * Format: int64
-             * @description The version of it that the caller has seen.
-             */
-            expected_version: number;
+            /** @description The version of it that the caller has seen. */
+            expected_version: components["schemas"]["Version"];
             /** @description Why. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             /** @description The decision. */
             root: components["schemas"]["DecisionId"];
             /** @description The scope that it was made in. */
@@ -2222,13 +2228,13 @@ export interface components {
          */
         DeclareRelation: {
             /** @description What it means, in a line. */
-            meaning: string;
+            meaning: components["schemas"]["Line"];
             /** @description Its name, which is neither one of a kind that is built in nor declared in the scope or around it. */
             name: components["schemas"]["RelationName"];
             /** @description Which way it carries a change. */
             reach: components["schemas"]["Reach"];
             /** @description The project or organisation that it is declared in. It counts there and in all that lies inside. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["SharedScope"];
         };
         /** @description A kind of relation that was declared. */
         DeclaredRelation: {
@@ -2277,7 +2283,7 @@ export interface components {
             /** @description The anchor. */
             id: components["schemas"]["AnchorId"];
             /** @description Why. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             /** @description The scope that it was added to. */
             scope: components["schemas"]["Scope"];
         };
@@ -2287,9 +2293,9 @@ export interface components {
          */
         DropPromotion: {
             /** @description Why. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
             /** @description The verification that started it. */
             verification: components["schemas"]["VerificationId"];
         };
@@ -2452,9 +2458,9 @@ export interface components {
             /** @description Reviews that offered entries to this organisation, and were answered. */
             offers?: components["schemas"]["ReviewId"][];
             /** @description Why. It stays. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             /** @description Positions of staged records. */
-            records?: number[];
+            records?: components["schemas"]["Seq"][];
             /** @description The scope that holds it. */
             scope: components["schemas"]["Scope"];
             /**
@@ -2494,6 +2500,8 @@ export interface components {
          * @enum {string}
          */
         EventKind: "TASK_OPENED" | "RECORD_APPENDED" | "STUCK_MARKED" | "STUCK_CLEARED" | "TASK_CLOSED" | "TASK_ARCHIVED" | "VERIFICATION_RECORDED" | "PROMOTED" | "PUBLISHED" | "ENTRY_CREATED" | "ENTRY_AMENDED" | "MERGED" | "SUPERSEDED" | "LINKED" | "TOKEN_MINTED" | "TOKEN_REVOKED" | "DENIED" | "REUSE_REPORTED" | "REVIEW_RAISED" | "REVIEW_ANSWERED" | "TRUST_REVISED" | "ENTRIES_RETIRED" | "STATE_RESOLVED" | "SUPERSESSION_UNDONE" | "PROMOTION_UNDONE" | "PROMOTION_DROPPED" | "CONTENT_ERASED" | "ENTRY_RESTORED" | "DECISION_SAVED" | "EVIDENCE_SAVED" | "ANCHOR_ADDED" | "ANCHOR_DROPPED" | "RELATION_DECLARED" | "FIX_FAILED";
+        /** @description Kinds of events by their names, with commas between them. */
+        EventKinds: string;
         /** @description One event of a scope. */
         EventView: {
             /** @description Who acted. */
@@ -2617,11 +2625,8 @@ export interface components {
         };
         /** @description Ends the run of a node. */
         FenceNode: {
-            /**
-             * Format: int64
-             * @description The run that is to end: a request that comes late or twice does not end the one after it.
-             */
-            incarnation: number;
+            /** @description The run that is to end: a request that comes late or twice does not end the one after it. */
+            incarnation: components["schemas"]["Incarnation"];
             /** @description The node's name. */
             node: string;
         };
@@ -2801,6 +2806,8 @@ export interface components {
             /** @description What it says, in a line; of the one that is changed, what it said before. */
             title: string;
         };
+        /** @description What is found somewhere, in a line of 1 KiB at most. */
+        Hint: string;
         /** @description The line of supersessions that an entry stands in, and the versions of the entry itself. */
         History: {
             /** @description The line, the first entry first. */
@@ -2812,6 +2819,11 @@ export interface components {
             /** @description Where the versions go on; absent at their end. */
             versions_next?: string | null;
         };
+        /**
+         * Format: uuid
+         * @description A command's id, as its caller makes it: a UUID of version 7, of now, the same on every retry.
+         */
+        IdempotencyKey: string;
         /** @description What a change affects, the nearest first. The same state gives the same answer, where time did not cut it. */
         Impact: {
             /** @description What is affected, each node once. */
@@ -2861,6 +2873,11 @@ export interface components {
              */
             scope: components["schemas"]["Scope"];
         };
+        /**
+         * Format: uint64
+         * @description The number of a node's run.
+         */
+        Incarnation: number;
         /** @description A promotion that is not finished. */
         JobView: {
             /**
@@ -2884,6 +2901,11 @@ export interface components {
          * @enum {string}
          */
         Kind: "episodic" | "knowledge" | "state";
+        /**
+         * @description The language of what is told to an agent.
+         * @enum {string}
+         */
+        Language: "korean" | "english";
         /**
          * @description A layer of a brief, the first to be loaded first.
          * @enum {string}
@@ -2912,6 +2934,8 @@ export interface components {
             /** @description What it is. */
             to: components["schemas"]["Node"];
         };
+        /** @description What an anchor leads to: decision:SCOPE#ROOT or evidence:SCOPE#ID. */
+        Led: string;
         /** @description How an entry came, and where it went. */
         Lifecycle: {
             /** @description Why it was replaced. */
@@ -2939,6 +2963,8 @@ export interface components {
              */
             value: number;
         };
+        /** @description A text that says something, 4 KiB at most. */
+        Line: string;
         /** @description A relation to another entry of the scope. */
         Link: {
             /** @description How the two are related. */
@@ -2978,7 +3004,7 @@ export interface components {
             /** @description Take out more than the configured share of a scope, or of everything, too. */
             force?: boolean;
             /** @description The parts to do: archive, prune, offer, forget, optimise, sign; all of them when empty. */
-            only?: string[];
+            only?: components["schemas"]["MaintenancePart"][];
             scope?: components["schemas"]["Scope"] | null;
         };
         /** @description What a run did, or would do. */
@@ -3031,6 +3057,11 @@ export interface components {
              */
             unreadable: number;
         };
+        /**
+         * @description A part of maintenance.
+         * @enum {string}
+         */
+        MaintenancePart: "archive" | "prune" | "offer" | "forget" | "optimise" | "sign";
         /** @description How far a run of maintenance is. */
         MaintenanceProgress: {
             /**
@@ -3093,9 +3124,9 @@ export interface components {
         /** @description Marks a task stuck. */
         MarkStuck: {
             /** @description Why. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
         };
         /** @description What a decision means to others, where that could be told. */
         Meaning: components["schemas"]["Proposed"] | {
@@ -3107,7 +3138,7 @@ export interface components {
         /** @description Makes a token. */
         MintToken: {
             /** @description The principal's id. */
-            id: string;
+            id: components["schemas"]["PrincipalId"];
             /** @description The kind of principal that it stands for. */
             kind: components["schemas"]["PrincipalKind"];
             /**
@@ -3122,9 +3153,9 @@ export interface components {
         NewAnchor: {
             domain?: components["schemas"]["Domain"] | null;
             /** @description What is found there, in a line. */
-            hint: string;
+            hint: components["schemas"]["Hint"];
             /** @description What it leads to, 1 to 16: decisions and evidence, of its scope or of those above it. */
-            to: components["schemas"]["Node"][];
+            to: components["schemas"]["Led"][];
         };
         /** @description The entry that replaces another, in the same scope. */
         NewEntry: {
@@ -3133,7 +3164,7 @@ export interface components {
             claim?: components["schemas"]["Claim"] | null;
             commit?: components["schemas"]["Commit"] | null;
             /** @description Its text. */
-            content: string;
+            content: components["schemas"]["Said"];
             /** @description Whether it tells of something that failed. */
             failure?: boolean;
             /** @description A JSON object. */
@@ -3148,9 +3179,9 @@ export interface components {
             /** @description What is to be done, in full. */
             description?: string;
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
             /** @description What is to be done, in a line. */
-            title: string;
+            title: components["schemas"]["Line"];
         };
         /** @description All orders that operators of a cluster ever gave, each kind from the first one on. */
         OrdersView: {
@@ -3164,6 +3195,11 @@ export interface components {
          * @enum {string}
          */
         Outcome: "passed" | "failed";
+        /**
+         * Format: int64
+         * @description How many items a page has at most.
+         */
+        PageRows: number;
         /** @description One page of a listing. */
         Page_Anchor: {
             /** @description The items, in order. */
@@ -3255,8 +3291,14 @@ export interface components {
             /** @description The cursor of the next page; absent at the end. */
             next?: string | null;
         };
+        /** @description The path of a file, or of a directory with a / behind it, from the root of the work tree. */
+        PathPrefix: string;
         /** @description A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused */
         Phase: string;
+        /** @description The name of a file or of a symbol, 512 bytes at most. */
+        PlaceName: string;
+        /** @description A principal's id: 1 to 128 of A-Z a-z 0-9 . _ @ -. */
+        PrincipalId: string;
         /**
          * @description A kind of principal.
          * @enum {string}
@@ -3406,7 +3448,7 @@ export interface components {
             claim?: components["schemas"]["Claim"] | null;
             commit?: components["schemas"]["Commit"] | null;
             /** @description Its text. */
-            content: string;
+            content: components["schemas"]["Said"];
             /** @description Whether it tells of something that failed. */
             failure?: boolean;
             /** @description A JSON object. */
@@ -3418,10 +3460,11 @@ export interface components {
             table?: components["schemas"]["Table"];
             verification?: components["schemas"]["VerificationRef"] | null;
         };
+        /** @description One line of 1,000 bytes at most. */
+        QuarantineReason: string;
         /** @description Has nothing be written to a scope, and what lies inside it, or anything again. */
         QuarantineScope: {
-            /** @description Why, in one line of at most 1,000 bytes. Without one the quarantine is lifted. */
-            reason?: string | null;
+            reason?: components["schemas"]["QuarantineReason"] | null;
             /** @description The scope. */
             scope: components["schemas"]["Scope"];
         };
@@ -3436,6 +3479,8 @@ export interface components {
             /** @description The scope. */
             scope: components["schemas"]["Scope"];
         };
+        /** @description What is asked for, in words: 8 KiB at most. */
+        QueryText: string;
         /** @description What is asked. */
         Question: {
             /**
@@ -3551,25 +3596,20 @@ export interface components {
              *     directories with a `/` at the end. At most 32. They are looked for among the 1,000 nearest by meaning
              *     and the 1,000 nearest by words.
              */
-            files?: string[];
+            files?: components["schemas"]["PathPrefix"][];
             /** @description Entries of these kinds; all when empty. */
             kinds?: components["schemas"]["Kind"][];
             /** @description At most so many results, 1 to 200; the configured number when absent. */
             limit?: number | null;
             /** @description What is looked for. */
-            query: string;
+            query: components["schemas"]["QueryText"];
             /** @description Where the asker stands. */
             scope: components["schemas"]["Scope"];
             /** @description Entries that cite one of these symbols, by id or name, or whose text names one; looked for as files are. */
-            symbols?: string[];
+            symbols?: components["schemas"]["Line"][];
             /** @description Entries of these tables; all when empty. */
             tables?: components["schemas"]["Table"][];
-            /**
-             * Format: int64
-             * @description Room for so many tokens of marked text: of the results, the best first, those that fit are given, and the
-             *     others counted. Tokens are estimated: one for four bytes of ASCII, one for each other character.
-             */
-            tokens_max?: number | null;
+            tokens_max?: components["schemas"]["Count"] | null;
         };
         /** @description One result of a recall. */
         RecallResult: {
@@ -3620,25 +3660,24 @@ export interface components {
         RecordSort: "log" | "snapshot" | "memory_event";
         /** @description Records a verification of a task, which starts its promotion. */
         RecordVerification: {
-            /** @description The approach that was tried, on failure. */
-            approach?: string | null;
+            approach?: components["schemas"]["ApproachText"] | null;
             /** @description What it rests on. */
             citations?: components["schemas"]["Citation"][];
             commit?: components["schemas"]["Commit"] | null;
             /** @description What went wrong, on failure. */
             error?: string | null;
             /** @description The files that the approach touched, by their paths from the root of the work tree. */
-            files?: string[];
+            files?: components["schemas"]["PlaceName"][];
             /** @description How it ended. */
             outcome: components["schemas"]["Outcome"];
             /** @description The run, such as a CI job's id. The same run validates an entry once. */
-            run: string;
+            run: components["schemas"]["Line"];
             /** @description The task's scope. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
             /** @description Where it comes from. */
             source: components["schemas"]["VerificationSource"];
             /** @description The symbols that it touched. */
-            symbols?: string[];
+            symbols?: components["schemas"]["PlaceName"][];
             target?: components["schemas"]["Scope"] | null;
         };
         /** @description A staged record. */
@@ -3700,53 +3739,44 @@ export interface components {
             /** @description What it was. */
             outcome: components["schemas"]["ReuseOutcome"];
             /** @description The task, inside the entry's scope. */
-            task: components["schemas"]["Scope"];
+            task: components["schemas"]["TaskScope"];
         };
         /** @description Resolves a state: it holds no longer. */
         ResolveState: {
             /** @description The entry. */
             entry: components["schemas"]["EntryId"];
-            /**
-             * Format: int64
-             * @description The version that the caller has seen.
-             */
-            expected_version: number;
+            /** @description The version that the caller has seen. */
+            expected_version: components["schemas"]["Version"];
             /** @description How it was resolved. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             verification?: components["schemas"]["VerificationRef"] | null;
         };
         /** @description Has a decision apply again that was withdrawn, with what one of its versions said. */
         RestoreDecision: {
-            /**
-             * Format: int64
-             * @description The version of it that the caller has seen: the one that withdrew it.
-             */
-            expected_version: number;
+            /** @description The version of it that the caller has seen: the one that withdrew it. */
+            expected_version: components["schemas"]["Version"];
             /** @description Why. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             /** @description The decision. */
             root: components["schemas"]["DecisionId"];
             /** @description The scope that it was made in. */
             scope: components["schemas"]["Scope"];
-            /**
-             * Format: int64
-             * @description The version whose text holds again.
-             */
-            version: number;
+            /** @description The version whose text holds again. */
+            version: components["schemas"]["Version"];
         };
         /** @description Brings an entry back that maintenance took out of recall. */
         RestoreEntry: {
             /** @description The entry. */
             entry: components["schemas"]["EntryId"];
             /** @description Why. */
-            reason: string;
+            reason: components["schemas"]["Line"];
         };
         /** @description Asks that a promotion on the dead-letter list be tried anew. */
         RetryPromotion: {
             /** @description The task's scope. */
-            scope: string;
+            scope: components["schemas"]["TaskScope"];
             /** @description The verification that started it. */
-            verification: string;
+            verification: components["schemas"]["VerificationId"];
         };
         /**
          * @description What an entry was to a task.
@@ -3818,6 +3848,8 @@ export interface components {
             /** @description The token's public id. */
             id: components["schemas"]["TokenId"];
         };
+        /** @description A text that says something. */
+        Said: string;
         /**
          * @description Saves a decision, or says what would come of it: it begins a chain of versions, or gives one that is there a further
          *     version. That one says all that holds from then on: nothing of the version before it is kept.
@@ -3825,13 +3857,9 @@ export interface components {
         SaveDecision: {
             claim?: components["schemas"]["Claim"] | null;
             /** @description What is decided, in full. */
-            content: string;
+            content: components["schemas"]["Said"];
             domain?: components["schemas"]["Domain"] | null;
-            /**
-             * Format: int64
-             * @description The version of it that the caller has seen. Given with `root`, and only then.
-             */
-            expected_version?: number | null;
+            expected_version?: components["schemas"]["Version"] | null;
             phase?: components["schemas"]["Phase"] | null;
             rank?: components["schemas"]["Rank"] | null;
             /** @description Why. A change says it. */
@@ -3842,19 +3870,19 @@ export interface components {
             /** @description The scope that the decision is made in. */
             scope: components["schemas"]["Scope"];
             /** @description What is decided, in a line. */
-            title: string;
+            title: components["schemas"]["Line"];
         };
         /** @description Saves evidence: an original as it is now, which never changes from then on. */
         SaveEvidence: {
             /** @description The original, up to 8 MiB of text. */
-            content: string;
+            content: components["schemas"]["Said"];
             media_type?: components["schemas"]["MediaType"] | null;
             /** @description The scope that it is saved in. */
             scope: components["schemas"]["Scope"];
             /** @description Where the original was, such as a path or an address. Nothing looks there. */
-            source?: string;
+            source?: components["schemas"]["Short"];
             /** @description What it is, in a line. */
-            title: string;
+            title: components["schemas"]["Line"];
         };
         /** @description A scope: org/NAME[/project/NAME[/worktree/NAME[/task/NAME]]]. */
         Scope: string;
@@ -3948,15 +3976,19 @@ export interface components {
             /** @description At most so many hits, 1 to 50; 10 when absent. */
             limit?: number | null;
             /** @description The words that are looked for, up to 1 KiB. */
-            query: string;
+            query: components["schemas"]["Said"];
             /** @description Where the work is done: anchors of this scope and of those above it are looked at. */
             scope: components["schemas"]["Scope"];
         };
         /**
-         * Format: int64
+         * Format: uint64
          * @description Position in a scope's events, from 1 on without gaps.
          */
         Seq: number;
+        /** @description The scope of a project or of an organisation: org/NAME[/project/NAME]. */
+        SharedScope: string;
+        /** @description A text of 4 KiB at most. */
+        Short: string;
         /** @description A way of doing something. */
         Skill: {
             /** @description How it is done. */
@@ -4062,18 +4094,14 @@ export interface components {
          *     `replacement` is given.
          */
         Supersede: {
-            /** @description The commit that ended the old one, if there is a repository. */
-            commit?: string | null;
-            /**
-             * Format: int64
-             * @description The version of it that the caller has seen.
-             */
-            expected_version: number;
+            commit?: components["schemas"]["CommitHash"] | null;
+            /** @description The version of it that the caller has seen. */
+            expected_version: components["schemas"]["Version"];
             new?: components["schemas"]["EntryId"] | null;
             /** @description The entry that is replaced. */
             old: components["schemas"]["EntryId"];
             /** @description Why. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             replacement?: components["schemas"]["NewEntry"] | null;
             verification?: components["schemas"]["VerificationRef"] | null;
         };
@@ -4100,6 +4128,15 @@ export interface components {
          * @enum {string}
          */
         Table: "observations" | "terminal_snapshots" | "iterations" | "qa_reports" | "episodes" | "skills" | "patterns" | "code_graph" | "gotchas" | "sessions" | "tasks" | "stories";
+        /** @description One event of a live tail, as server-sent events have it. */
+        TailEvent: {
+            /** @description The item, a `TailItem` as JSON; of the event `error` the refusal that ends the tail, a `Problem`. A heartbeat has none. */
+            data?: string | null;
+            /** @description The kind of the item's event, or `error`. */
+            event?: string | null;
+            /** @description Where the tail goes on after it: a cursor. */
+            id?: string | null;
+        };
         /** @description One item of a live tail. */
         TailItem: {
             /** @description Where the tail goes on after this item. */
@@ -4120,6 +4157,8 @@ export interface components {
             /** @description When it was done. */
             time: components["schemas"]["Timestamp"];
         };
+        /** @description A task's scope: org/NAME/project/NAME/worktree/NAME/task/NAME. */
+        TaskScope: string;
         /**
          * @description Where a task stands.
          * @enum {string}
@@ -4157,7 +4196,7 @@ export interface components {
          */
         TestOutcome: "pass" | "fail";
         /**
-         * Format: int64
+         * Format: uint64
          * @description Milliseconds since the Unix epoch, UTC.
          */
         Timestamp: number;
@@ -4264,9 +4303,9 @@ export interface components {
         /** @description Takes a promotion back. */
         UndoPromotion: {
             /** @description Why. */
-            reason: string;
+            reason: components["schemas"]["Line"];
             /** @description The task whose verification was promoted. */
-            scope: components["schemas"]["Scope"];
+            scope: components["schemas"]["TaskScope"];
             /** @description The verification. */
             verification: components["schemas"]["VerificationId"];
         };
@@ -4331,7 +4370,7 @@ export interface components {
             /** @description The verification. */
             id: components["schemas"]["VerificationId"];
             /** @description The task's scope. */
-            task: components["schemas"]["Scope"];
+            task: components["schemas"]["TaskScope"];
         };
         /**
          * @description Where a verification comes from.
@@ -4367,6 +4406,11 @@ export interface components {
             /** @description When. */
             time: components["schemas"]["Timestamp"];
         };
+        /**
+         * Format: uint64
+         * @description A version, from 1 on.
+         */
+        Version: number;
         /** @description One version of an entry's own text. */
         VersionView: {
             /** @description Who wrote it. */
@@ -4446,6 +4490,7 @@ export type AppendMemoryEvent = components['schemas']['AppendMemoryEvent'];
 export type AppendSnapshot = components['schemas']['AppendSnapshot'];
 export type Appended = components['schemas']['Appended'];
 export type Approach = components['schemas']['Approach'];
+export type ApproachText = components['schemas']['ApproachText'];
 export type ArchiveTask = components['schemas']['ArchiveTask'];
 export type AsOf = components['schemas']['AsOf'];
 export type AtCommit = components['schemas']['AtCommit'];
@@ -4459,6 +4504,7 @@ export type BriefAnchor = components['schemas']['BriefAnchor'];
 export type BriefDecision = components['schemas']['BriefDecision'];
 export type BriefItem = components['schemas']['BriefItem'];
 export type BriefRequest = components['schemas']['BriefRequest'];
+export type Bytes = components['schemas']['Bytes'];
 export type CausalEdge = components['schemas']['CausalEdge'];
 export type ChainEnd = components['schemas']['ChainEnd'];
 export type ChainsCompared = components['schemas']['ChainsCompared'];
@@ -4474,11 +4520,14 @@ export type ClusterSlot = components['schemas']['ClusterSlot'];
 export type ClusterView = components['schemas']['ClusterView'];
 export type CommandId = components['schemas']['CommandId'];
 export type Commit = components['schemas']['Commit'];
+export type CommitHash = components['schemas']['CommitHash'];
 export type CompareChains = components['schemas']['CompareChains'];
 export type ContentErased = components['schemas']['ContentErased'];
 export type ContentHash = components['schemas']['ContentHash'];
 export type Contradiction = components['schemas']['Contradiction'];
+export type Count = components['schemas']['Count'];
 export type Current = components['schemas']['Current'];
+export type Cursor = components['schemas']['Cursor'];
 export type DeactivateDecision = components['schemas']['DeactivateDecision'];
 export type DecayPolicy = components['schemas']['DecayPolicy'];
 export type DecisionHead = components['schemas']['DecisionHead'];
@@ -4505,6 +4554,7 @@ export type ErrorCode = components['schemas']['ErrorCode'];
 export type ErrorJudged = components['schemas']['ErrorJudged'];
 export type ErrorReason = components['schemas']['ErrorReason'];
 export type EventKind = components['schemas']['EventKind'];
+export type EventKinds = components['schemas']['EventKinds'];
 export type EventView = components['schemas']['EventView'];
 export type EvidenceHead = components['schemas']['EvidenceHead'];
 export type EvidenceId = components['schemas']['EvidenceId'];
@@ -4524,24 +4574,31 @@ export type GraphAnswer = components['schemas']['GraphAnswer'];
 export type GraphCut = components['schemas']['GraphCut'];
 export type GraphRequest = components['schemas']['GraphRequest'];
 export type Guard = components['schemas']['Guard'];
+export type Hint = components['schemas']['Hint'];
 export type History = components['schemas']['History'];
+export type IdempotencyKey = components['schemas']['IdempotencyKey'];
 export type Impact = components['schemas']['Impact'];
 export type ImpactCut = components['schemas']['ImpactCut'];
 export type ImpactRequest = components['schemas']['ImpactRequest'];
+export type Incarnation = components['schemas']['Incarnation'];
 export type JobView = components['schemas']['JobView'];
 export type Kind = components['schemas']['Kind'];
+export type Language = components['schemas']['Language'];
 export type Layer = components['schemas']['Layer'];
 export type LayerCut = components['schemas']['LayerCut'];
 export type Lead = components['schemas']['Lead'];
+export type Led = components['schemas']['Led'];
 export type Lifecycle = components['schemas']['Lifecycle'];
 export type Likeness = components['schemas']['Likeness'];
 export type Limit = components['schemas']['Limit'];
+export type Line = components['schemas']['Line'];
 export type Link = components['schemas']['Link'];
 export type LinkKind = components['schemas']['LinkKind'];
 export type LogLevel = components['schemas']['LogLevel'];
 export type LogRecord = components['schemas']['LogRecord'];
 export type Maintain = components['schemas']['Maintain'];
 export type Maintained = components['schemas']['Maintained'];
+export type MaintenancePart = components['schemas']['MaintenancePart'];
 export type MaintenanceProgress = components['schemas']['MaintenanceProgress'];
 export type MaintenanceRun = components['schemas']['MaintenanceRun'];
 export type MarkStuck = components['schemas']['MarkStuck'];
@@ -4554,6 +4611,7 @@ export type Node = components['schemas']['Node'];
 export type OpenTask = components['schemas']['OpenTask'];
 export type OrdersView = components['schemas']['OrdersView'];
 export type Outcome = components['schemas']['Outcome'];
+export type PageRows = components['schemas']['PageRows'];
 export type PageAnchor = components['schemas']['Page_Anchor'];
 export type PageDecisionHead = components['schemas']['Page_DecisionHead'];
 export type PageDecisionVersion = components['schemas']['Page_DecisionVersion'];
@@ -4567,7 +4625,10 @@ export type PageTaskView = components['schemas']['Page_TaskView'];
 export type PageTokenView = components['schemas']['Page_TokenView'];
 export type PageVerificationView = components['schemas']['Page_VerificationView'];
 export type PageWaitingPromotion = components['schemas']['Page_WaitingPromotion'];
+export type PathPrefix = components['schemas']['PathPrefix'];
 export type Phase = components['schemas']['Phase'];
+export type PlaceName = components['schemas']['PlaceName'];
+export type PrincipalId = components['schemas']['PrincipalId'];
 export type PrincipalKind = components['schemas']['PrincipalKind'];
 export type Problem = components['schemas']['Problem'];
 export type Product = components['schemas']['Product'];
@@ -4578,8 +4639,10 @@ export type PromotionUndone = components['schemas']['PromotionUndone'];
 export type Proposed = components['schemas']['Proposed'];
 export type PublishReport = components['schemas']['PublishReport'];
 export type PutEntry = components['schemas']['PutEntry'];
+export type QuarantineReason = components['schemas']['QuarantineReason'];
 export type QuarantineScope = components['schemas']['QuarantineScope'];
 export type QuarantineView = components['schemas']['QuarantineView'];
+export type QueryText = components['schemas']['QueryText'];
 export type Question = components['schemas']['Question'];
 export type Rank = components['schemas']['Rank'];
 export type Reach = components['schemas']['Reach'];
@@ -4609,6 +4672,7 @@ export type ReviewId = components['schemas']['ReviewId'];
 export type ReviewView = components['schemas']['ReviewView'];
 export type Reviewed = components['schemas']['Reviewed'];
 export type RevokeToken = components['schemas']['RevokeToken'];
+export type Said = components['schemas']['Said'];
 export type SaveDecision = components['schemas']['SaveDecision'];
 export type SaveEvidence = components['schemas']['SaveEvidence'];
 export type Scope = components['schemas']['Scope'];
@@ -4617,6 +4681,8 @@ export type ScopePrefix = components['schemas']['ScopePrefix'];
 export type Score = components['schemas']['Score'];
 export type SearchAnchors = components['schemas']['SearchAnchors'];
 export type Seq = components['schemas']['Seq'];
+export type SharedScope = components['schemas']['SharedScope'];
+export type Short = components['schemas']['Short'];
 export type Skill = components['schemas']['Skill'];
 export type Standing = components['schemas']['Standing'];
 export type Status = components['schemas']['Status'];
@@ -4624,8 +4690,10 @@ export type StatusView = components['schemas']['StatusView'];
 export type Supersede = components['schemas']['Supersede'];
 export type Superseded = components['schemas']['Superseded'];
 export type Table = components['schemas']['Table'];
+export type TailEvent = components['schemas']['TailEvent'];
 export type TailItem = components['schemas']['TailItem'];
 export type TaskChanged = components['schemas']['TaskChanged'];
+export type TaskScope = components['schemas']['TaskScope'];
 export type TaskStatus = components['schemas']['TaskStatus'];
 export type TaskView = components['schemas']['TaskView'];
 export type TestOutcome = components['schemas']['TestOutcome'];
@@ -4646,6 +4714,7 @@ export type VerificationRecorded = components['schemas']['VerificationRecorded']
 export type VerificationRef = components['schemas']['VerificationRef'];
 export type VerificationSource = components['schemas']['VerificationSource'];
 export type VerificationView = components['schemas']['VerificationView'];
+export type Version = components['schemas']['Version'];
 export type VersionView = components['schemas']['VersionView'];
 export type WaitingPromotion = components['schemas']['WaitingPromotion'];
 export type $defs = Record<string, never>;
@@ -4741,9 +4810,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope that it was added to. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description The anchor. */
-                id: string;
+                id: components["schemas"]["AnchorId"];
             };
             header?: never;
             path?: never;
@@ -4775,9 +4844,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope that it was added to. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description The anchor. */
-                id: string;
+                id: components["schemas"]["AnchorId"];
             };
             header?: never;
             path?: never;
@@ -4809,15 +4878,15 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. What lies above or inside it is not listed. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description Of this domain alone, which is `global` or a name. */
-                domain?: string;
+                domain?: components["schemas"]["Domain"];
                 /** @description Whether those that were dropped are listed too. */
                 dropped?: boolean;
                 /** @description Go on behind this cursor. */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -4850,7 +4919,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -4886,7 +4955,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -4998,7 +5067,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "application/octet-stream": components["schemas"]["Bytes"];
                 };
             };
             /** @description A refusal. */
@@ -5211,9 +5280,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope that it was made in. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description The decision. */
-                root: string;
+                root: components["schemas"]["DecisionId"];
             };
             header?: never;
             path?: never;
@@ -5245,13 +5314,13 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope that it was made in. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description The decision. */
-                root: string;
+                root: components["schemas"]["DecisionId"];
                 /** @description Go on behind this cursor, or behind the version with this number. */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -5283,22 +5352,22 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. What lies above or inside it is not listed. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /**
                  * @description Of this rank alone: `policy`, `axis`, `lock` or `normal`. No decision of another rank is looked at then, unless those
                  *     that were withdrawn are asked for. They follow one another by a hash of the domain's name, and in each domain by when
                  *     they were begun: one whose domain is changed between two pages has another place then, and may be passed over or listed
                  *     twice.
                  */
-                rank?: string;
+                rank?: components["schemas"]["Rank"];
                 /** @description Of this domain alone, which is `global` or a name. */
-                domain?: string;
+                domain?: components["schemas"]["Domain"];
                 /** @description Whether those that were withdrawn are listed too. */
                 withdrawn?: boolean;
                 /** @description Go on behind this cursor. One that was given out for another rank or domain, or with other ones withdrawn, is refused. */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -5331,7 +5400,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5367,7 +5436,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5402,11 +5471,11 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. What is declared around it counts there as well. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description Go on behind this cursor. */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -5439,7 +5508,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5508,7 +5577,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5544,7 +5613,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5580,7 +5649,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5616,7 +5685,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5652,7 +5721,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5688,7 +5757,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5723,7 +5792,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The entry. */
-                id: string;
+                id: components["schemas"]["EntryId"];
             };
             header?: never;
             path?: never;
@@ -5756,7 +5825,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5791,19 +5860,19 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /**
                  * @description The cursor that the page before gave as `next`, or the `seq` of the last event that is known, to ask
                  *     for news; from the start when absent.
                  */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many items, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
                 /**
                  * @description Events of these kinds alone, by their names with commas between them; all when absent. A page may
                  *     then hold fewer items than asked for, even none, and still not be the last.
                  */
-                kind?: string;
+                kind?: components["schemas"]["EventKinds"];
             };
             header?: never;
             path?: never;
@@ -5835,11 +5904,11 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. What lies above or inside it is not listed. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description Go on behind this cursor. */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -5872,7 +5941,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -5907,9 +5976,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope that it was saved in. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description The evidence. */
-                id: string;
+                id: components["schemas"]["EvidenceId"];
             };
             header?: never;
             path?: never;
@@ -5941,9 +6010,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope that it was saved in. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description The evidence. */
-                id: string;
+                id: components["schemas"]["EvidenceId"];
                 /** @description The first byte, from 0; the first of all when absent. */
                 from?: number;
                 /** @description The byte behind the last one; behind the last of all when absent. */
@@ -5979,7 +6048,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description Where the text stands: SCOPE#SEQ. */
-                id: string;
+                id: components["schemas"]["RecordId"];
                 /** @description The first byte of the stretch, from 0. */
                 from: number;
                 /** @description The byte behind its last one. */
@@ -6048,14 +6117,14 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /**
                  * @description The cursor that the page before gave as `next`; from the start when absent. Of records also
                  *     the `seq` of the last one that is known, to ask for news.
                  */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many items, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -6120,11 +6189,11 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The entry. */
-                id: string;
+                id: components["schemas"]["EntryId"];
                 /** @description The cursor that the page before gave as `line_next`. */
-                line_after?: string;
+                line_after?: components["schemas"]["Cursor"];
                 /** @description The cursor that the page before gave as `versions_next`. */
-                versions_after?: string;
+                versions_after?: components["schemas"]["Cursor"];
             };
             header?: never;
             path?: never;
@@ -6189,13 +6258,13 @@ export interface operations {
         parameters: {
             query: {
                 /** @description Those of the tasks in this scope, or `*`. */
-                scope: string;
+                scope: components["schemas"]["ScopePrefix"];
                 /** @description Only those that have failed as often as they may (`true`), or only the others (`false`). */
                 halted?: boolean;
                 /** @description The cursor that the page before gave as `next`; from the start when absent. */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many items, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -6228,7 +6297,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6297,7 +6366,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6361,9 +6430,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The task's scope. */
-                scope: string;
+                scope: components["schemas"]["TaskScope"];
                 /** @description The verification that started it. */
-                verification: string;
+                verification: components["schemas"]["VerificationId"];
                 /** @description Wait so long for its end, in milliseconds, up to 30000. */
                 wait_ms?: number;
             };
@@ -6398,7 +6467,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6434,7 +6503,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6470,7 +6539,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6538,7 +6607,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description Where it stands: SCOPE#SEQ. */
-                id: string;
+                id: components["schemas"]["RecordId"];
             };
             header?: never;
             path?: never;
@@ -6570,14 +6639,14 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /**
                  * @description The cursor that the page before gave as `next`; from the start when absent. Of records also
                  *     the `seq` of the last one that is known, to ask for news.
                  */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many items, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -6610,7 +6679,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6645,9 +6714,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description The question. */
-                id: string;
+                id: components["schemas"]["ReviewId"];
             };
             header?: never;
             path?: never;
@@ -6679,13 +6748,13 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /** @description Whether those that were answered are listed too. */
                 answered?: boolean;
                 /** @description Go on behind this cursor. */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -6718,7 +6787,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6754,7 +6823,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6818,14 +6887,14 @@ export interface operations {
         parameters: {
             query: {
                 /** @description Events of this scope and all that lie inside it. */
-                scope: string;
+                scope: components["schemas"]["ScopePrefix"];
                 /** @description Go on after this cursor; from the first event when absent. `Last-Event-ID` has precedence. */
-                cursor?: string;
+                cursor?: components["schemas"]["Cursor"];
                 /**
                  * @description Events of these kinds alone, by their names with commas between them, such as
                  *     `PUBLISHED,REVIEW_RAISED`; all when absent.
                  */
-                kind?: string;
+                kind?: components["schemas"]["EventKinds"];
             };
             header?: never;
             path?: never;
@@ -6839,7 +6908,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["TailItem"];
+                    "text/event-stream": components["schemas"]["TailEvent"];
                 };
             };
             /** @description A refusal. */
@@ -6857,7 +6926,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
             };
             header?: never;
             path?: never;
@@ -6889,14 +6958,14 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
                 /**
                  * @description The cursor that the page before gave as `next`; from the start when absent. Of records also
                  *     the `seq` of the last one that is known, to ask for news.
                  */
-                after?: string;
+                after?: components["schemas"]["Cursor"];
                 /** @description At most so many items, 1 to 1000. */
-                limit?: number;
+                limit?: components["schemas"]["PageRows"];
             };
             header?: never;
             path?: never;
@@ -6929,7 +6998,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -6965,7 +7034,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -7001,7 +7070,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -7037,7 +7106,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -7073,7 +7142,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -7108,7 +7177,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
             };
             header?: never;
             path?: never;
@@ -7141,7 +7210,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -7177,7 +7246,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -7212,7 +7281,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: string;
+                scope: components["schemas"]["Scope"];
             };
             header?: never;
             path?: never;
@@ -7245,7 +7314,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The command's id: a UUID of version 7. A retry with the same one is given the first answer, and writes nothing. The server makes one when it is absent. */
-                "Idempotency-Key"?: components["schemas"]["CommandId"];
+                "Idempotency-Key"?: components["schemas"]["IdempotencyKey"];
             };
             path?: never;
             cookie?: never;

@@ -75,7 +75,7 @@ pub use impact::{
     Reached,
 };
 pub use maintenance::{Maintain, Maintained, ScopeMaintained};
-pub use page::{ListQuery, Page, ScopeQuery};
+pub use page::{ListQuery, Page, ScopeQuery, TaskListQuery};
 pub use problem::{Current, Limit, Problem};
 pub use promotion::{AttemptError, DropPromotion, JobQuery, PromotionSpent, WaitingPromotion};
 pub use recall::{AsOf, AtCommit, Gate, RecallAnswer, RecallRequest, RecallResult, Score};

@@ -34,6 +34,24 @@ pub struct ListQuery {
     pub limit: Option<usize>,
 }
 
+/// Asks for one page of a task's listing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TaskListQuery {
+    /// The task's scope.
+    #[param(value_type = schema::TaskScope)]
+    pub scope: String,
+    /// The cursor that the page before gave as `next`; from the start when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
+    pub after: Option<String>,
+    /// At most so many items, 1 to 1000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
+    pub limit: Option<usize>,
+}
+
 /// One page of a listing.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Page<T> {

@@ -227,4 +227,17 @@ mod tests {
             assert!(schemas.contains_key(name), "{name} is named and not there");
         }
     }
+
+    #[test]
+    fn pages_name_their_items_and_answers_say_where_they_go_on() {
+        let document: Value = serde_json::from_str(&openapi().to_json().unwrap()).unwrap();
+        let tasks = &document["components"]["schemas"]["Page_TaskView"]["properties"]["items"];
+        assert_eq!(tasks["items"]["$ref"], "#/components/schemas/TaskView");
+        let opened = &document["paths"]["/v1/tasks"]["post"]["responses"]["200"]["links"];
+        let shown = &opened["show_task"];
+        assert_eq!(shown["operationId"], "show_task");
+        assert_eq!(shown["parameters"]["scope"], "$request.body#/scope");
+        let logged = &opened["append_logs"];
+        assert_eq!(logged["requestBody"]["scope"], "$request.body#/scope");
+    }
 }
