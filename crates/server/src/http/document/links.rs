@@ -18,7 +18,7 @@ type Onward = (
     )],
 );
 
-/// A page's cursor, for the next one.
+/// A page's cursor, for the next one. A listing of decisions is left out: its cursor is that of a rank and a domain.
 const NEXT: &[(&str, &str)] = &[("scope", "?scope"), ("after", ">next")];
 
 const LINKS: &[Onward] = &[
@@ -151,7 +151,6 @@ const LINKS: &[Onward] = &[
     ),
     ("mint_token", &[(&["revoke_token"], &[("id", ">id")])]),
     ("list_anchors", &[(&["list_anchors"], NEXT)]),
-    ("list_decisions", &[(&["list_decisions"], NEXT)]),
     ("list_evidence", &[(&["list_evidence"], NEXT)]),
     ("list_events", &[(&["list_events"], NEXT)]),
     ("list_tasks", &[(&["list_tasks"], NEXT)]),
