@@ -1606,7 +1606,7 @@ class AsOf(TypedDict):
     """
     The commit: 7 to 64 hexadecimal digits.
     """
-    judged: NotRequired[dict[CommitHash, Ancestry]]
+    judged: NotRequired[dict[str, Ancestry]]
     """
     What the asker's own repository says of other commits: whether each is `commit` or an ancestor of it. At most
     1,024, of those that an earlier answer named. It narrows this answer alone.
@@ -1948,7 +1948,8 @@ class ContentErased(TypedDict):
     """
     resting: list[EntryId]
     """
-    Entries that rest on the records that were named, and may say what those said.
+    Entries that rest on the records that were named, or that the promotions of the verifications made, and may say what those
+    said.
     """
     resting_decisions: list[Node]
     """

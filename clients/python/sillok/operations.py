@@ -419,7 +419,7 @@ class Operations(abc.ABC):
     def list_failed_approaches(
         self,
         *,
-        scope: models.Scope,
+        scope: models.TaskScope,
         after: models.Cursor | None = None,
         limit: models.PageRows | None = None,
     ) -> models.PageFailedApproach:

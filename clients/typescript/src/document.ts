@@ -2056,7 +2056,10 @@ export interface components {
             known: number;
             /** @description Offers of the entries that were named, which the organisation still has. */
             offers: components["schemas"]["ReviewId"][];
-            /** @description Entries that rest on the records that were named, and may say what those said. */
+            /**
+             * @description Entries that rest on the records that were named, or that the promotions of the verifications made, and may say what those
+             *     said.
+             */
             resting: components["schemas"]["EntryId"][];
             /** @description Decisions that hold and rest on the evidence that was named, and may say what it said. */
             resting_decisions: components["schemas"]["Node"][];
@@ -6117,7 +6120,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The scope. */
-                scope: components["schemas"]["Scope"];
+                scope: components["schemas"]["TaskScope"];
                 /**
                  * @description The cursor that the page before gave as `next`; from the start when absent. Of records also
                  *     the `seq` of the last one that is known, to ask for news.
