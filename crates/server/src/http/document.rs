@@ -17,7 +17,7 @@ use utoipa::openapi::response::ResponseBuilder;
 use utoipa::openapi::schema::{ArrayItems, Components, Ref, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder, RefOr, Required};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 use super::routes;
 use crate::api::{Problem, TailItem, schema};
