@@ -11,13 +11,13 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use serde_json::Value;
+use utoipa::ToSchema;
 use utoipa::openapi::content::ContentBuilder;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::response::ResponseBuilder;
 use utoipa::openapi::schema::{ArrayItems, Components, Ref, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder, RefOr, Required};
-use utoipa::ToSchema;
 
 use super::routes;
 use crate::api::{Problem, TailItem, schema};
