@@ -78,7 +78,7 @@ build: setup-build ## build the sillok binary
 run: build ## build, then show five agents at work: sillok demo
 	@$(SILLOK_BIN) demo $(DEMO_ARGS)
 
-test: setup fmt-check tidy lint lint-fdb deny k8s-check build test-clients schemathesis test-doc test-rust test-fdb sim ## all that CI runs
+test: setup fmt-check tidy lint lint-fdb deny k8s-check build test-doc test-rust test-clients schemathesis test-fdb sim ## all that CI runs
 
 test-rust: setup-check build ## unit, property and end-to-end tests
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
