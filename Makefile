@@ -165,7 +165,8 @@ test-clients: setup-build build ## whether the clients are as the document says,
 	$(call stage,clients as the document says,rm -rf $(GENERATED) && \
 		$(WITH_CLIENT_TOOLS) clients/generate $(SILLOK_BIN) $(GENERATED) && .ci/clients-differ $(GENERATED))
 	$(call stage,types of the clients,cd clients/python && MYPYPATH=. $(WITH_CLIENT_TOOLS) \
-		mypy --cache-dir $(CARGO_TARGET_DIR)/mypy sillok tests ../operations.py ../../examples/ralph-loop/ralph.py)
+		mypy --cache-dir $(CARGO_TARGET_DIR)/mypy sillok tests ../operations.py ../../examples/ralph-loop/ralph.py \
+		../../.config/schemathesis/hooks.py)
 	$(call stage,tests of the Python client,cd clients/python && PYTHONPATH=. $(WITH_CLIENT_TOOLS) pytest)
 	$(call stage,types and tests of the TypeScript client,cd clients/typescript && rm -rf dist && node_modules/.bin/tsc && \
 		node --test --test-reporter=tap dist/test/*.test.js)

@@ -48,7 +48,7 @@ def put_right(value: Any) -> Any:
 
 
 @schemathesis.hook
-def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwargs: dict[str, Any]) -> None:
+def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]) -> None:
     """Puts a request right that is to be taken."""
     if case.meta is None or case.meta.generation.mode != GenerationMode.POSITIVE:
         return
@@ -61,7 +61,7 @@ def before_call(context: schemathesis.HookContext, case: schemathesis.Case, kwar
 
 
 @schemathesis.hook
-def after_call(context: schemathesis.HookContext, case: schemathesis.Case, response: schemathesis.Response) -> None:
+def after_call(context: schemathesis.HookContext, case: schemathesis.Case[Any], response: schemathesis.Response) -> None:
     """Keeps the cursors of pages."""
     if response.status_code == 200 and "application/json" in response.headers.get("content-type", [""])[0]:
         answer = response.json()
