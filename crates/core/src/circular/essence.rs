@@ -10,9 +10,11 @@ use regex::RegexSet;
 
 use super::shapes::{BESIDE, CHANGED, CORE, DIFF, ENDS, HEAD, NOISE, ROW, WORDS};
 use super::{normal, origin, wrapping};
+use crate::terminal::shown;
 
 /// The core of an error: its normalised lines that say what went wrong, each once and sorted, since tests that run beside one
-/// another end in any order. Where no line is of a known shape, those are taken that speak of an error, or else all.
+/// another end in any order. Where no line is of a known shape, those are taken that speak of an error, or else all. Empty only
+/// where nothing is shown of the text.
 pub(super) fn core(text: &str) -> BTreeSet<String> {
     let plain = wrapping::unwrapped(text);
     let lines = without_full_diffs(without_warnings(&plain));
@@ -35,7 +37,17 @@ pub(super) fn core(text: &str) -> BTreeSet<String> {
     if is_generic {
         core.extend(origin::of(&lines));
     }
-    without_repeated(core)
+    let core = without_repeated(core);
+    if core.is_empty() {
+        return all_of(text);
+    }
+    core
+}
+
+/// All lines of a text, normalised: what says nothing of an error is told apart by whatever it says.
+fn all_of(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().map(|line| normal::line(&shown(line)));
+    lines.filter(|line| !line.is_empty()).collect()
 }
 
 /// The lines that tell the error: those of a known shape, or that speak of an error, before those that only stand beside one.
@@ -72,16 +84,20 @@ fn without_repeated(core: BTreeSet<String>) -> BTreeSet<String> {
     kept.cloned().collect()
 }
 
-/// The lines that say something, but for the warnings of a compiler: these end with an empty line, and come and go beside an
-/// error.
+/// Whether a line says more of a compiler's warning that stands above it: where that is, what stands there, or what would help.
+fn is_of_a_warning(line: &str) -> bool {
+    let begins = |c: char| c.is_whitespace() || c.is_ascii_digit() || "|=-.".contains(c);
+    line.starts_with(begins) || line.starts_with("note:") || line.starts_with("help:")
+}
+
+/// The lines that say something, but for the warnings of a compiler: these come and go beside an error.
 fn without_warnings(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut warns = false;
     for line in text.lines() {
         let is_empty = line.trim().is_empty();
-        warns = (warns || line.starts_with("warning: ") || line.starts_with("warning["))
-            && !is_empty
-            && !line.starts_with("error");
+        let goes_on = warns && !is_empty && is_of_a_warning(line);
+        warns = goes_on || line.starts_with("warning: ") || line.starts_with("warning[");
         if !warns && !is_empty {
             lines.push(line);
         }

@@ -34,12 +34,6 @@ static CLOCK: LazyLock<Steps> = LazyLock::new(|| {
             "<time>",
         ),
         (r"\b\d{1,2}:\d{2}:\d{2}[.,]\d+\b", "<time>"),
-        // Seconds or milliseconds since 1970.
-        (r"\b1[5-9]\d{8}(?:\.\d+|\d{3})?\b", "<time>"),
-        (
-            r"\b\d+\.\d+\s?(?:ns|µs|us|ms|milliseconds?|secs?|seconds?|mins?|minutes?|s)\b",
-            "<duration>",
-        ),
     ])
 });
 
@@ -55,6 +49,8 @@ static WHEN: LazyLock<Steps> = LazyLock::new(|| {
         ),
     );
     steps(&[
+        // Seconds or milliseconds since 1970.
+        (r"\b1[5-9]\d{8}(?:\.\d+|\d{3})?\b", "<time>"),
         (
             r"\d{4}[-/]\d{2}[-/]\d{2}[T ]\d{2}:\d{2}:\d{2}(?: ?Z\b| ?[+-]\d{2}:?\d{2})?(?: UTC| GMT)?",
             "<time>",

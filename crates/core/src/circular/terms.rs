@@ -28,6 +28,9 @@ static FIRST_OF: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     groups.collect()
 });
 
+/// What ends a part of a sentence.
+const ENDS: [char; 4] = [',', ';', ':', '.'];
+
 /// A text without what is not done any more: what stands behind "instead of", between "from" and "to", and in Korean before the
 /// word for "instead"; and without the purpose before the Korean word for "in order to".
 pub(super) fn done(text: &str) -> String {
@@ -42,16 +45,22 @@ pub(super) fn done(text: &str) -> String {
             "than" => is_past |= at > 0 && word_at(at - 1).eq_ignore_ascii_case("rather"),
             "from" => is_past |= (at + 2..at + 5).any(|ahead| word_at(ahead) == "to"),
             "to" => is_past = false,
-            "위해" | "위해서" => kept.clear(),
+            "위해" | "위해서" => kept.truncate(beginning(&kept)),
             "대신" | "말고" => drop(kept.pop()),
             _ => {}
         }
         if !is_past {
             kept.push(word);
         }
-        is_past &= !word.ends_with([',', ';', ':', '.']);
+        is_past &= !word.ends_with(ENDS);
     }
     kept.join(" ")
+}
+
+/// Where the last sentence begins.
+fn beginning(words: &[&str]) -> usize {
+    let ended = words.iter().rposition(|word| word.ends_with(ENDS));
+    ended.map_or(0, |at| at + 1)
 }
 
 /// The words of a text, identifiers split, each as the first of its group.

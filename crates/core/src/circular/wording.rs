@@ -184,7 +184,8 @@ impl Wording {
 
 /// A file by the name under which it is compared.
 pub(super) fn file_of(name: &str) -> String {
-    name.trim_start_matches("./").replace('\\', "/")
+    let name = name.replace('\\', "/");
+    name.trim_start_matches("./").to_owned()
 }
 
 /// A symbol by the name under which it is compared: what it is qualified by is often left out.
