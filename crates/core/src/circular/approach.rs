@@ -46,7 +46,8 @@ impl Approach {
 pub enum Likeness {
     /// It is that one, in whatever words.
     One,
-    /// It is that one but for a word or two in their places: they may name another thing, or the same one otherwise.
+    /// It is that one but for a word or two in their places, which may name another thing, or the same one otherwise; or but for
+    /// a word that says of something that it is not so.
     Near,
 }
 
@@ -159,7 +160,7 @@ impl<'a> Words<'a> {
             && !self.removes_alone(other)
             && !other.removes_alone(self);
         is_one.then(|| {
-            if self.exchanges_words_of(other) {
+            if self.exchanges_words_of(other) || self.denies() != other.denies() {
                 Likeness::Near
             } else {
                 Likeness::One
@@ -226,6 +227,11 @@ impl<'a> Words<'a> {
     fn said_once(&self) -> &[Term] {
         self.said
             .get_or_init(|| in_order(self.wording.said.clone()))
+    }
+
+    /// Whether something is said not to be so. That may be all that is new of an approach, or its opposite in other words.
+    fn denies(&self) -> bool {
+        self.wording.said.iter().any(|word| word.is_denying())
     }
 
     /// Whether this takes something away, and the other says nothing of the kind.

@@ -348,6 +348,35 @@ fn what_differs_in_a_word_or_two_warns_wherever_the_other_failed() {
     assert_eq!(told, [(Likeness::One, 1), (Likeness::Near, 1)]);
 }
 
+#[test]
+fn what_denies_what_failed_warns_and_is_no_repeat() {
+    let failed_before = |text: &str| {
+        [failed(
+            TASK,
+            approach(text, &["src/a.rs"], &[]),
+            3,
+            "no use",
+        )]
+    };
+    for (before, now) in [
+        ("Retry the upload", "Do not retry the upload"),
+        ("Do not cache the page", "Cache the page"),
+    ] {
+        let found = judged(&approach(now, &["src/a.rs"], &[]), &failed_before(before));
+        assert_eq!(found.verdict, Verdict::Warn, "{before} {now}");
+    }
+}
+
+#[test]
+fn a_purpose_is_that_of_its_own_sentence_in_korean() {
+    let widened = "캐시 만료 시간을 늘린다. 성능을 위해 로그를 남긴다";
+    let found = judged(
+        &approach("캐시 만료 시간을 늘린다", &[], &[]),
+        &[failed(TASK, approach(widened, &[], &[]), 3, "no use")],
+    );
+    assert_ne!(found.verdict, Verdict::Allow);
+}
+
 /// The same, as builds with other rules recorded it.
 fn recorded_otherwise(failed: &[FailedApproach]) -> Vec<FailedApproach> {
     let failed = failed.iter().enumerate();

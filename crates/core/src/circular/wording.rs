@@ -13,13 +13,15 @@ use super::lists::{
 };
 use super::terms::{done, is_acting, is_number, is_place, is_removing, is_stopped, terms};
 use crate::limits::WORDED_BYTES_MAX;
+use crate::words::is_negation;
 
 /// Bits of a term that say what the rules know of the word by itself.
 const PLACE: u64 = 1;
 const NUMBER: u64 = 2;
 const ACTING: u64 = 4;
 const REMOVING: u64 = 8;
-const BITS: u64 = PLACE | NUMBER | ACTING | REMOVING;
+const DENYING: u64 = 16;
+const BITS: u64 = PLACE | NUMBER | ACTING | REMOVING | DENYING;
 
 /// Raised where the rule changes in a way that neither the lists nor [`SHOWN`] show: an audit makes each wording anew that the
 /// same rule made.
@@ -78,6 +80,7 @@ impl Term {
             (NUMBER, is_number(word)),
             (ACTING, is_acting(word)),
             (REMOVING, is_removing(word)),
+            (DENYING, is_negation(word)),
         ];
         let known = known.into_iter().filter(|(_, is)| *is);
         Self(known.fold(hash & !BITS, |bits, (bit, _)| bits | bit))
@@ -107,6 +110,11 @@ impl Term {
     /// Whether it says that something is taken away.
     pub(super) const fn is_removing(self) -> bool {
         self.0 & REMOVING != 0
+    }
+
+    /// Whether it says that something is not so.
+    pub(super) const fn is_denying(self) -> bool {
+        self.0 & DENYING != 0
     }
 }
 

@@ -10,6 +10,7 @@ use crate::circular::lists::{ACTIONS, ALIKE, OF_NUMBERS, OF_REMOVING, SAID_OF_AL
 use crate::circular::terms::{
     done, is_acting, is_number, is_place, is_removing, is_stopped, terms,
 };
+use crate::words::is_negation;
 
 /// The words of an approach to a task, as they are written.
 struct Plain {
@@ -68,7 +69,9 @@ impl Plain {
             && !self.is_opposed_to(other)
             && !self.removes_alone(other)
             && !other.removes_alone(self);
-        match (is_one, self.exchanges_words_of(other)) {
+        let denies = |words: &Self| words.said.iter().any(|word| is_negation(word));
+        let is_near = self.exchanges_words_of(other) || denies(self) != denies(other);
+        match (is_one, is_near) {
             (false, _) => None,
             (true, false) => Some(Likeness::One),
             (true, true) => Some(Likeness::Near),

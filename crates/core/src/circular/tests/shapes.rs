@@ -24,6 +24,41 @@ fn told_by(text: &str, volatile: &[(&str, &str)], telling: &[(&str, &str)]) {
 }
 
 #[test]
+fn what_holds_nothing_of_a_known_shape_is_told_by_all_that_it_shows() {
+    let texts = [
+        "warning: redirecting to https://example.org/\nfatal: repository not found",
+        "warning: LF will be replaced by CRLF\nfatal: unable to write new index file",
+        "warning: unused import\nFAILED tests/test_b.py::test_y - ValueError: no rows",
+        "warning: unused import",
+        "warning: unused variable",
+        r#"{"level":"info","msg":"started"}"#,
+        r#"{"level":"info","msg":"no such bucket"}"#,
+    ];
+    for (at, text) in texts.iter().enumerate() {
+        same(text, text);
+        for other in &texts[at + 1..] {
+            different(text, other);
+        }
+    }
+}
+
+#[test]
+fn warnings_of_a_compiler_come_and_go_beside_an_error() {
+    let error = "error[E0308]: mismatched types\n --> src/lib.rs:3:5";
+    let warning = "warning: unused variable: `a`\n --> src/lib.rs:1:9\n  |\n1 |     let a = 1;\n  |         ^\n  = note: on by default\nhelp: prefix it\n";
+    same(error, &format!("{warning}\n{error}"));
+    same(error, &format!("{warning}{error}"));
+}
+
+#[test]
+fn moments_that_are_compared_are_values() {
+    let of = |moment: &str| format!("AssertionError: expected {moment} to equal 1800000000");
+    different(&of("1600000001"), &of("1512345678"));
+    let beside = |moment: &str| format!("Error: upload of batch-{moment} failed");
+    same(&beside("1600000001"), &beside("1512345678"));
+}
+
+#[test]
 fn of_pytest_the_test_and_the_values_tell() {
     let text = "\
 ============================= test session starts ==============================
