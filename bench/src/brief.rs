@@ -4,9 +4,9 @@
 //! several more, of the same size and all of one rank and domain, which were added after all chains were begun. Both are asked
 //! in turns, in one process, so that whatever else the machine does meets both. How long a read takes also depends on how many
 //! tables the engine has not merged yet, and on what is still in memory, which goes up and down with all that is written. So
-//! before each run both take the same saves, of which no brief sees any, and each run finds them in another state: one alone
-//! would measure how far apart two stores happen to be. A third store holds ten times the roots. All
-//! roots lie in the worktree that a brief is for, its project and its organisation, so each is one that the brief could hold;
+//! before each run both take the same saves, of which no brief sees any, the one first and then the other, by turns, and each run
+//! finds them in another state: one alone would measure how far apart two stores happen to be. Each store is closed and opened
+//! again before it is asked, as that of a server that was started again. A third store holds ten times the roots. All roots lie in the worktree that a brief is for, its project and its organisation, so each is one that the brief could hold;
 //! a few of each are strong enough to load before the others, which fill it up. In a fourth store ([`anchored`]) few decisions
 //! are those of a brief, so that it ends with anchors, each with what it leads to. Stores are written by [`crate::chains`],
 //! once, and each run asks them anew.
@@ -74,8 +74,10 @@ const BESIDE: &str = "org/bench/project/beside/worktree/main";
 const BESIDE_AT_ONCE: usize = 256;
 /// Saves that are held at once.
 const SAVES_AT_ONCE: usize = 8_192;
+/// Briefs of a round: one of each field in both orders.
+const ROUND: usize = 2 * FIELDS;
 /// Briefs of each run before any counts.
-const WARM: usize = 50;
+const WARM: usize = 2 * ROUND;
 /// Floors.
 const P50_RATIO_MAX: f64 = 1.2;
 const P99_MS_MAX: f64 = 10.0;
@@ -170,7 +172,8 @@ async fn anchors(scale: &DecisionScale, report: &mut Report) -> Result<(), Error
     let began = Instant::now();
     let store = open_store(folder.path())?;
     anchored::fill(&store, roots, now()).await?;
-    let node = node_on(store).await?;
+    drop(store);
+    let node = node_on(open_store(folder.path())?).await?;
     let prepared = began.elapsed();
     let asked = [Asked {
         node: &node,
@@ -208,10 +211,12 @@ async fn runs(
 ) -> Result<Vec<Vec<Histogram<u64>>>, Error> {
     let texts = Texts::new();
     let mut runs: Vec<Vec<Histogram<u64>>> = asked.iter().map(|_| Vec::new()).collect();
+    let mut turns: Vec<&Asked<'_>> = asked.iter().collect();
     for _ in 0..RUNS {
-        for one in asked {
+        for one in &turns {
             beside(one.node, scale.beside, &texts).await?;
         }
+        turns.reverse();
         write_back()?;
         let latencies = run(asked, scale.briefs).await?;
         for (runs, latency) in runs.iter_mut().zip(latencies) {
@@ -221,9 +226,13 @@ async fn runs(
     Ok(runs)
 }
 
-/// Asks each of them for a brief, over and over, of one field of work after the other: what it took. None of them is asked
-/// first more often than the others.
+/// Asks each of them for a brief, over and over, of one field of work after the other: what it took. Neither of two is asked
+/// first more often than the other, of any field.
 async fn run(asked: &[Asked<'_>], briefs: usize) -> Result<Vec<Histogram<u64>>, Error> {
+    if !briefs.is_multiple_of(ROUND) {
+        let why = format!("{briefs} briefs are not whole rounds of {ROUND}");
+        return Err(Error::Wrong(why));
+    }
     let viewer = viewer();
     let mut latencies: Vec<Histogram<u64>> = asked.iter().map(|_| histogram()).collect();
     let mut turns: Vec<_> = asked.iter().zip(&mut latencies).collect();
@@ -283,7 +292,7 @@ fn leads_on(item: &BriefItem) -> bool {
     holds && leads.len() == ANCHOR_NODES_MAX
 }
 
-/// A node on a store with so many roots, of so many versions each.
+/// A node on a store with so many roots, of so many versions each, which was closed since they were written.
 async fn start(
     folder: &Path,
     roots: usize,
@@ -309,7 +318,8 @@ async fn start(
             }
         }
     }
-    node_on(store).await
+    drop(store);
+    node_on(open_store(folder)?).await
 }
 
 /// Saves decisions that no brief looks at.

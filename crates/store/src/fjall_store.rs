@@ -52,10 +52,6 @@ pub(crate) const SEPARATED_BYTES_MIN: u32 = 256;
 /// apart leaves a few megabytes of keys: a first level that is much larger is written anew for each few of them, and commits
 /// wait while that goes on, where one thread does both. A store keeps what it was made with.
 const TABLE_BYTES: u64 = 4 << 20;
-/// Levels of the tree whose tables keep their indexes and filters in memory as they are written: by default the first one
-/// does, and the second one its indexes. What is not kept, a lookup asks the cache of blocks for. A tree that is opened again
-/// keeps those of its first level alone until the others are written anew. A store keeps what it was made with.
-const LEVELS_PINNED: [bool; 4] = [true, true, true, false];
 
 /// A store in a directory. A clone is another handle; with the last handle and transaction the
 /// commit thread ends and the directory is unlocked.
@@ -113,11 +109,16 @@ impl FjallStore {
             .separation_threshold(SEPARATED_BYTES_MIN)
             .compression(CompressionType::None);
         let leveled = Leveled::default().with_table_target_size(TABLE_BYTES);
+        // The index and filter of a table stay in memory while it is open; what is not kept, a lookup asks the cache of blocks
+        // for. All levels are named, since a table that is written and one that is opened again count them differently: in a
+        // tree of few levels the one has the lowest for the second, the other for the seventh. From the fourth of a tall tree
+        // on, where most tables are, both are written in parts, and of those the list alone is kept. A store keeps what it
+        // was made with.
         let options = KeyspaceCreateOptions::default()
             .max_memtable_size(config.memtable_bytes_max)
             .compaction_strategy(Arc::new(leveled))
-            .index_block_pinning_policy(PinningPolicy::new(LEVELS_PINNED))
-            .filter_block_pinning_policy(PinningPolicy::new(LEVELS_PINNED))
+            .index_block_pinning_policy(PinningPolicy::all(true))
+            .filter_block_pinning_policy(PinningPolicy::all(true))
             .with_kv_separation(Some(apart));
         let keyspace = database.keyspace(KEYSPACE, || options).map_err(engine)?;
         let header = Header::load_or_create(&database, &keyspace, config)?;

@@ -6,18 +6,18 @@
 use sillok_core::brief::{
     Brief, BriefBudget, BriefItem, Cutter, Layer, Lists, Step, loading_order,
 };
-use sillok_core::decision::{Domain, Node, Rank};
+use sillok_core::decision::{DecisionHead, Domain, Node, Rank};
 use sillok_core::id::{AnchorId, DecisionId};
 use sillok_core::impact::ImpactLimits;
 use sillok_core::limits::{BRIEF_BYTES_MAX, BRIEF_ITEMS_MAX};
 use sillok_core::{Error, ErrorCode};
-use sillok_store::keys::decision_listed::DomainKey;
+use sillok_store::keys::decision_listed::{DomainKey, Key};
 use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::Reader;
 use super::anchors::{anchor_of, leads_of};
-use super::decisions::{newest_of, version_of};
+use super::decisions::{head_of, version_of};
 use super::impact::{Look, Viewer, check_standing};
 use crate::errors::refusal;
 use crate::protocol::{Protocol, Safeguard};
@@ -139,37 +139,47 @@ async fn item<P: Protocol>(
     listed: Listed,
 ) -> Result<BriefItem, Error> {
     match listed {
-        Listed::Decision { rank, root, number } => {
-            let number = match number {
-                Some(number) => number,
-                None => newest(protocol, txn, step, (rank, root)).await?,
-            };
-            decision(txn, step, rank, (root, number)).await
+        Listed::Decision(place) => {
+            let number = newest(protocol, txn, step, &place).await?;
+            decision(txn, step, place.rank, (place.root, number)).await
         }
+        Listed::Found { rank, root, number } => decision(txn, step, rank, (root, number)).await,
         Listed::Anchor(id) => anchor(txn, step, id).await,
     }
 }
 
 /// The number of the version of a listed decision that holds, as its head says. A list that says otherwise than the head is
-/// damaged: what is loaded by it would be as strong as nobody said.
+/// damaged: what is loaded by it would be as strong as nobody said, or stand where nobody put it, or twice.
 async fn newest<P: Protocol>(
     protocol: P,
     txn: &mut impl Txn,
     step: &Step,
-    (rank, root): (Rank, DecisionId),
+    place: &Key,
 ) -> Result<u64, Error> {
-    let found = newest_of(txn, &ScopeKey::of(&step.scope), root).await;
-    match found.map_err(|error| refusal(&error))? {
-        Some(newest) if newest.is_listed(rank, &step.domain) => Ok(newest.version),
-        Some(newest) if !protocol.keeps(Safeguard::EndsFormerListing) => Ok(bugs::former(&newest)),
-        newest => {
-            let (scope, domain) = (&step.scope, &step.domain);
-            let what = format!(
-                "decision {root} is listed as {rank} of {domain} in {scope}, and its head says otherwise: {newest:?}"
-            );
-            Err(Error::new(ErrorCode::Internal, what))
+    let head = head_of(txn, &place.scope, place.root).await;
+    match head.map_err(|error| refusal(&error))? {
+        Some(head) if place.is_of(&head) => Ok(head.version),
+        Some(head) if !protocol.keeps(Safeguard::EndsFormerListing) => {
+            bugs::former(txn, place, &head).await
         }
+        head => Err(says_otherwise(step, place, head.as_ref())),
     }
+}
+
+fn says_otherwise(step: &Step, place: &Key, head: Option<&DecisionHead>) -> Error {
+    let head = head.map_or_else(
+        || "there is no head".to_owned(),
+        |head| {
+            let state = if head.active { "active" } else { "withdrawn" };
+            let (rank, domain, begun) = (head.rank, &head.domain, head.begun_seq);
+            format!("its head says {state}, {rank} of {domain}, begun by event {begun}")
+        },
+    );
+    let what = format!(
+        "decision {} is listed in {} as {} of {}, begun by event {}, and {head}",
+        place.root, step.scope, place.rank, step.domain, place.begun
+    );
+    Error::new(ErrorCode::Internal, what)
 }
 
 /// A decision that is listed, with the text of its version of that number.
@@ -212,11 +222,13 @@ async fn anchor(txn: &mut impl Txn, step: &Step, id: AnchorId) -> Result<BriefIt
 
 /// One row of a list.
 enum Listed {
-    /// A decision; under a bug, with the number of the version that is loaded.
-    Decision {
+    /// A decision, by its place.
+    Decision(Key),
+    /// Under a bug: a decision, with the number of the version that is loaded.
+    Found {
         rank: Rank,
         root: DecisionId,
-        number: Option<u64>,
+        number: u64,
     },
     /// An anchor.
     Anchor(AnchorId),
@@ -225,7 +237,7 @@ enum Listed {
 /// What is listed for a step.
 enum List {
     /// Decisions in the order in which their chains began, as it is stored.
-    Decisions(Rank, RowStream),
+    Decisions(RowStream),
     /// The same under a bug: roots, and the numbers of versions.
     Found(Rank, std::vec::IntoIter<(DecisionId, u64)>),
     /// Anchors in the order in which they were added.
@@ -238,7 +250,7 @@ impl List {
         match step.lists {
             Lists::Decisions(rank) => {
                 let range = keys::decision_listed::range_after(&here, rank, domain, None);
-                Self::Decisions(rank, RowStream::new(range))
+                Self::Decisions(RowStream::new(range))
             }
             Lists::Anchors => {
                 let range = keys::anchor_listed::range_after(&here, domain, None);
@@ -254,21 +266,17 @@ impl List {
 
     async fn next_row(&mut self, txn: &mut impl Txn) -> Result<Option<Listed>, StoreError> {
         Ok(match self {
-            Self::Decisions(rank, rows) => {
+            Self::Decisions(rows) => {
                 let Some((key, value)) = rows.next(txn).await? else {
                     return Ok(None);
                 };
                 keys::decision_listed::decode(&key, &value)?;
-                Some(Listed::Decision {
-                    rank: *rank,
-                    root: keys::decision_listed::parse(&key)?.root,
-                    number: None,
-                })
+                Some(Listed::Decision(keys::decision_listed::parse(&key)?))
             }
-            Self::Found(rank, found) => found.next().map(|(root, number)| Listed::Decision {
+            Self::Found(rank, found) => found.next().map(|(root, number)| Listed::Found {
                 rank: *rank,
                 root,
-                number: Some(number),
+                number,
             }),
             Self::Anchors(rows) => {
                 let Some((key, value)) = rows.next(txn).await? else {

@@ -281,14 +281,15 @@ async fn active(
                 root: at.root,
             },
         };
-        // What is listed has a head; where it is lost, an audit tells so.
+        // What is listed has a head that says the same; where it is lost or says otherwise, an audit tells so.
         let key = keys::decision::key(&at.scope, at.root);
         let Some(value) = txn.get(&key, Read::Snapshot).await? else {
             page.take(place, 0, None);
             continue;
         };
         let head = keys::decision::decode(&key, &value)?;
-        page.take(place, value.len(), Some(head));
+        let is_listed = at.is_of(&head);
+        page.take(place, value.len(), is_listed.then_some(head));
     }
     Ok(page.so_far())
 }
@@ -355,16 +356,6 @@ pub(super) async fn summary_of(
 ) -> Result<Option<keys::decision::Summary>, StoreError> {
     let key = keys::decision::key(scope, root);
     rows::read(txn, &key, keys::decision::decode_summary).await
-}
-
-/// Which version of a decision of a scope is its newest.
-pub(super) async fn newest_of(
-    txn: &mut impl Txn,
-    scope: &ScopeKey,
-    root: DecisionId,
-) -> Result<Option<keys::decision::Newest>, StoreError> {
-    let key = keys::decision::key(scope, root);
-    rows::read(txn, &key, keys::decision::decode_newest).await
 }
 
 /// A version of a decision of a scope.

@@ -132,7 +132,8 @@ pub(crate) async fn proposed<P: Protocol>(
 }
 
 /// The domain, where no decision that holds in a scope or in those around it is of that, but for `besides`, which is one of the
-/// scope itself. Of each list so many rows are read that one more than that shows.
+/// scope itself. Of each list so many rows are read that one more than that shows. Heads are not: a domain that a damaged list
+/// alone says is taken for known, which stops nothing.
 async fn new_domain(
     txn: &mut impl Txn,
     scope: &Scope,

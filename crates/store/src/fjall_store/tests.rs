@@ -3,7 +3,9 @@
 mod damage;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use ::fjall::AbstractTree as _;
 use tempfile::TempDir;
 
 use super::*;
@@ -58,6 +60,38 @@ async fn everything_acknowledged_is_there_after_reopening_and_stamps_go_on_risin
         }
     }
     assert_eq!(last.unwrap().counter, 200);
+}
+
+#[tokio::test]
+async fn what_is_pinned_of_tables_below_the_first_level_is_pinned_after_reopening() {
+    const COMMITS_MAX: usize = 64;
+    let directory = TempDir::new().unwrap();
+    let store = FjallStore::open(&config(&directory)).unwrap();
+    let keyspace = || store.shared.published.get().keyspace.clone();
+    // Until the first level was merged into one below it, so that nothing is left to be merged.
+    let mut commits = 0;
+    while commits == 0 || keyspace().l0_table_count() > 0 {
+        assert!(commits < COMMITS_MAX, "the first level is never merged");
+        let mut txn = store.begin().await.unwrap();
+        for number in 0..500 {
+            txn.set(format!("{commits}/{number}"), vec![1; 100]);
+        }
+        txn.commit().await.unwrap();
+        keyspace().rotate_memtable_and_wait().unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        commits += 1;
+    }
+    let written = pinned(&keyspace());
+    assert!(written.0 > 0 && written.1 > 0, "{written:?}");
+    drop(store);
+    let store = FjallStore::open(&config(&directory)).unwrap();
+    assert_eq!(pinned(&store.shared.published.get().keyspace), written);
+}
+
+/// Bytes that are kept in memory of filters and of indexes.
+fn pinned(keyspace: &Keyspace) -> (usize, usize) {
+    let tree = &keyspace.tree;
+    (tree.pinned_filter_size(), tree.pinned_block_index_size())
 }
 
 #[tokio::test]

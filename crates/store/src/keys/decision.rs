@@ -7,7 +7,7 @@
 //! A chain that was withdrawn keeps its head, which says so.
 
 use serde::Deserialize;
-use sillok_core::decision::{DecisionHead, Domain, Rank};
+use sillok_core::decision::{DecisionHead, Rank};
 use sillok_core::id::DecisionId;
 
 use super::{Family, ScopeKey, codec};
@@ -87,43 +87,6 @@ pub struct Summary {
     pub rank: Rank,
     /// What was decided, in a line.
     pub title: String,
-}
-
-/// Which version of a chain is its newest, and where it is listed: what of a head is read for each decision of a brief.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Newest {
-    /// Its number.
-    pub version: u64,
-    /// Whether the decision applies.
-    pub active: bool,
-    /// How strong it is.
-    pub rank: Rank,
-    /// The name of its domain.
-    pub domain: String,
-}
-
-impl Newest {
-    /// Whether the decision is listed in this place.
-    #[must_use]
-    pub fn is_listed(&self, rank: Rank, domain: &Domain) -> bool {
-        self.active && self.rank == rank && self.domain == domain.as_str()
-    }
-}
-
-/// The newest version by the head stored under `key`. What stands behind its domain is not decoded.
-///
-/// # Errors
-/// `Corrupt`.
-pub fn decode_newest(key: &[u8], value: &[u8]) -> Result<Newest, Error> {
-    let fields = codec::open(FAMILY, FORMAT, key, value)?;
-    let (_root, version, active, rank, domain): (DecisionId, u64, bool, Rank, &str) =
-        codec::decode_front(FAMILY, key, fields)?;
-    Ok(Newest {
-        version,
-        active,
-        rank,
-        domain: domain.to_owned(),
-    })
 }
 
 /// The fields of a head up to its title, in its order.

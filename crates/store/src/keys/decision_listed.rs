@@ -12,7 +12,7 @@
 //! format 2. Format 1 says the number of the version that was active when the row was written; nothing writes it any more, and
 //! since a row of it stays until its decision moves, is withdrawn or is made anew from its events, nothing may go by that number.
 
-use sillok_core::decision::{Domain, Rank};
+use sillok_core::decision::{DecisionHead, Domain, Rank};
 use sillok_core::id::{DecisionId, Seq};
 
 use super::{Family, ScopeKey, codec};
@@ -70,6 +70,15 @@ pub struct Key {
     pub begun: Seq,
     /// Its root.
     pub root: DecisionId,
+}
+
+impl Key {
+    /// Whether this is where `head`, which is of the same scope, says that its decision is listed.
+    #[must_use]
+    pub fn is_of(&self, head: &DecisionHead) -> bool {
+        let says = (head.rank, DomainKey::of(&head.domain), head.begun_seq);
+        head.active && self.root == head.root && (self.rank, self.domain, self.begun) == says
+    }
 }
 
 /// The key of a chain's place.

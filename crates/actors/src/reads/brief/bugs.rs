@@ -4,17 +4,17 @@
 
 use std::cmp::Reverse;
 
-use sillok_core::Error;
 use sillok_core::brief::{Brief, BriefBudget, BriefItem, Cut, Cutter, Layer, Step, structural_max};
-use sillok_core::decision::{DecisionHead, Rank};
+use sillok_core::decision::{DecisionHead, NewDecision, Rank};
 use sillok_core::id::{DecisionId, Seq};
+use sillok_core::{Error, ErrorCode};
 use sillok_store::Txn;
-use sillok_store::keys::decision::Newest;
+use sillok_store::keys::decision_listed::{DomainKey, Key};
 use sillok_store::keys::{self, ScopeKey};
 
 use super::List;
 use crate::errors::refusal;
-use crate::reads::decisions::said_last;
+use crate::reads::decisions::{said_last, version_of};
 use crate::row_stream::RowStream;
 
 /// What is listed for a step, and what was withdrawn of it.
@@ -40,9 +40,25 @@ pub(super) async fn with_withdrawn(
     Ok(List::Found(rank, listed.into_iter()))
 }
 
-/// The version that was active where a decision was listed before, as if each list had one of its own.
-pub(super) fn former(newest: &Newest) -> u64 {
-    newest.version.saturating_sub(1).max(1)
+/// The version that was the last to be active in a place where a decision is listed and ought not to be any more.
+pub(super) async fn former(
+    txn: &mut impl Txn,
+    place: &Key,
+    head: &DecisionHead,
+) -> Result<u64, Error> {
+    for number in (1..=head.version).rev() {
+        let version = version_of(txn, &place.scope, place.root, number).await;
+        let text = version.map_err(|error| refusal(&error))?;
+        let text = text.and_then(|version| version.text);
+        let was_here = |text: &NewDecision| {
+            (text.rank, DomainKey::of(&text.domain)) == (place.rank, place.domain)
+        };
+        if text.as_ref().is_some_and(was_here) {
+            return Ok(number);
+        }
+    }
+    let what = format!("decision {} was never what it is listed as", place.root);
+    Err(Error::new(ErrorCode::Internal, what))
 }
 
 /// Leaves the locks out that apply everywhere.

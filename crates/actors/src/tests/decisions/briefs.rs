@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use sillok_core::ErrorCode;
 use sillok_core::brief::{Brief, BriefBudget, BriefItem, Layer};
 use sillok_core::decision::{DecisionHead, NewDecision, Phase, Proposal, Rank, RelationKind};
+use sillok_core::id::{DecisionId, Seq};
 use sillok_core::limits::BRIEF_COUNTED_MAX;
 use sillok_core::ports::Lost;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::time::Timestamp;
-use sillok_store::keys::{self, Family, decision_listed};
+use sillok_store::keys::{self, Family, ScopeKey, decision_listed};
 use sillok_store::{Store, Txn};
 
 use super::kept::kept;
@@ -18,7 +19,7 @@ use super::stage::{
     withdraw,
 };
 use crate::audit;
-use crate::reads::{BriefQuery, RecallQuery};
+use crate::reads::{BriefQuery, DecisionFilter, RecallQuery};
 use crate::rebuild::rebuild;
 use crate::tests::harness::{PROJECT, TASK, TestStore, later_node, principal, scope, store};
 use crate::tests::world::{ORG, OTHER_PROJECT, Pairs, WORKTREE, pairs_of};
@@ -387,27 +388,74 @@ async fn the_version_that_holds_is_loaded_whichever_one_a_list_in_the_former_for
 
 #[tokio::test]
 async fn a_brief_is_refused_where_a_list_says_otherwise_than_a_head() {
-    let spoils: [fn(&mut DecisionHead); 3] = [
+    let spoils: [fn(&mut DecisionHead); 4] = [
         |head| head.active = false,
         |head| head.rank = Rank::Axis,
         |head| head.domain = "ui".parse().unwrap(),
+        |head| head.begun_seq = Seq::new(head.begun_seq.get() + 1),
     ];
     for spoil in spoils {
-        refuses_a_brief(spoil).await;
+        let (store, stage, root) = with_a_lock().await;
+        rewrite(&store, Family::Decision, |key, value| {
+            let mut head = keys::decision::decode(key, value).unwrap();
+            spoil(&mut head);
+            keys::decision::encode(&head)
+        })
+        .await;
+        refuses_a_brief(&stage, root).await;
+        assert!(locks(&stage).await.is_empty(), "nor is it listed");
     }
 }
 
-/// Asserts that no brief loads a decision whose head was spoilt.
-async fn refuses_a_brief(spoil: fn(&mut DecisionHead)) {
+#[tokio::test]
+async fn a_brief_is_refused_where_what_is_listed_has_no_head() {
+    let (store, stage, root) = with_a_lock().await;
+    let mut txn = store.begin().await.unwrap();
+    txn.clear(keys::decision::key(&ScopeKey::of(&scope(PROJECT)), root));
+    txn.commit().await.unwrap();
+    refuses_a_brief(&stage, root).await;
+    assert!(locks(&stage).await.is_empty(), "nor is it listed");
+}
+
+#[tokio::test]
+async fn a_brief_is_refused_and_a_list_says_it_once_where_a_decision_is_listed_twice() {
+    let (store, stage, root) = with_a_lock().await;
+    let is_listed = |(key, _): &(Vec<u8>, Vec<u8>)| Family::of(key) == Some(Family::DecisionListed);
+    let (key, value) = pairs_of(&store).await.into_iter().find(is_listed).unwrap();
+    let place = decision_listed::parse(&key).unwrap();
+    let later = decision_listed::Key {
+        begun: Seq::new(place.begun.get() + 1),
+        ..place
+    };
+    let mut txn = store.begin().await.unwrap();
+    txn.set(decision_listed::key(&later), value);
+    txn.commit().await.unwrap();
+    refuses_a_brief(&stage, root).await;
+    assert_eq!(locks(&stage).await, [root]);
+}
+
+async fn with_a_lock() -> (TestStore, Stage, DecisionId) {
     let store = store();
     let mut stage = Stage::over(&store).await;
     let root = stage.begin(PROJECT, says(Rank::Lock, "a lock")).await;
-    rewrite(&store, Family::Decision, |key, value| {
-        let mut head = keys::decision::decode(key, value).unwrap();
-        spoil(&mut head);
-        keys::decision::encode(&head)
-    })
-    .await;
+    assert_eq!(locks(&stage).await, [root]);
+    (store, stage, root)
+}
+
+/// The locks of the project, as they are listed.
+async fn locks(stage: &Stage) -> Vec<DecisionId> {
+    let filter = DecisionFilter {
+        rank: Some(Rank::Lock),
+        ..DecisionFilter::default()
+    };
+    let reader = stage.node.reader();
+    let page = reader.decisions(&scope(PROJECT), &filter, None, 10).await;
+    let heads = page.unwrap().items.into_iter();
+    heads.map(|head| head.root).collect()
+}
+
+/// Asserts that no brief is made of what is stored, and that the answer names the decision.
+async fn refuses_a_brief(stage: &Stage, root: DecisionId) {
     let viewer = viewer(TASK);
     let refused = stage
         .node

@@ -8,6 +8,7 @@ use sillok_core::command::Submission;
 use sillok_core::decision::{Node as Place, Rank, RelationKind};
 use sillok_core::id::DecisionId;
 use sillok_core::impact::{Impact, ImpactLimits};
+use sillok_core::limits::RELATIONS_MAX;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::ScopePrefix;
 use sillok_store::keys::Family;
@@ -233,6 +234,53 @@ async fn a_start_that_is_not_seen_was_withdrawn_or_is_not_there_is_refused_by_it
             assert!(refused.message.contains(&wrong.to_string()), "{refused}");
         }
     }
+}
+
+/// Each decision but one is related to so many others at most, and all to all where there are no more.
+const OF_A_CLIQUE: usize = RELATIONS_MAX + 1;
+
+#[tokio::test]
+async fn where_everything_depends_on_everything_each_decision_is_told_once_and_what_is_cut_is_counted()
+ {
+    let mut stage = Stage::set().await;
+    let mut all = Vec::new();
+    for number in 0..OF_A_CLIQUE {
+        let text = says(Rank::Normal, &format!("number {number}"));
+        all.push(stage.begin(PROJECT, text).await);
+    }
+    for (number, root) in all.iter().enumerate() {
+        let others = all.iter().filter(|other| *other != root);
+        let text = says(Rank::Normal, &format!("number {number}"));
+        let text = others.fold(text, |text, other| {
+            relates(RelationKind::DependsOn, at(PROJECT, *other), text)
+        });
+        stage.change(PROJECT, (*root, 1), text).await;
+    }
+    let asked = async |nodes_max, depth_max| {
+        let limits = ImpactLimits::of(nodes_max, depth_max).unwrap();
+        let (viewer, start) = (viewer(PROJECT), vec![at(PROJECT, all[0])]);
+        let node = &stage.node;
+        node.impact_of_standing(&viewer, start, limits, Some(1_000_000))
+            .await
+            .unwrap()
+    };
+    let whole = asked(None, None).await;
+    let told: BTreeSet<&Place> = whole.affected.iter().map(|one| &one.node).collect();
+    assert_eq!(
+        (whole.affected.len(), told.len()),
+        (OF_A_CLIQUE - 1, OF_A_CLIQUE - 1)
+    );
+    assert!(whole.affected.iter().all(|one| one.depth == 1));
+    assert_eq!(whole.cut, None);
+    assert_eq!(
+        asked(None, Some(1)).await,
+        whole,
+        "nothing is left for a second step"
+    );
+    let few = asked(Some(10), None).await;
+    assert_eq!(few.affected[..], whole.affected[..10]);
+    let cut = few.cut.unwrap();
+    assert_eq!((cut.nodes, cut.time), (OF_A_CLIQUE as u64 - 1 - 10, false));
 }
 
 #[tokio::test]

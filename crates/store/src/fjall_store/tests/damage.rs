@@ -359,7 +359,7 @@ async fn a_flip_in_a_journal_behind_written_tables_is_refused_or_does_no_harm() 
         if is_written() {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     assert!(is_written(), "the first two commits are written out");
     for number in 3..=COMMITS {

@@ -162,15 +162,26 @@ fn a_place_in_a_list_says_a_number_in_its_first_form_alone() {
 
 proptest! {
     #[test]
-    fn the_newest_version_of_a_head_is_read_as_the_head_says_it(p in parts()) {
-        let key = keys::decision::key(&p.scope_key(), p.root());
-        let head = p.decision_head();
-        let value = keys::decision::encode(&head);
-        let newest = keys::decision::decode_newest(&key, &value).unwrap();
-        prop_assert_eq!((newest.version, newest.active), (head.version, head.active));
-        prop_assert_eq!((newest.rank, newest.domain.as_str()), (head.rank, head.domain.as_str()));
-        let torn = &value[..value.len() - 1];
-        prop_assert!(keys::decision::decode_newest(&key, torn).is_err());
+    fn a_place_in_a_list_is_that_of_the_head_that_says_the_same_and_of_no_other(p in parts()) {
+        let head = DecisionHead { active: true, ..p.decision_head() };
+        let place = keys::decision_listed::Key {
+            scope: p.scope_key(),
+            rank: head.rank,
+            domain: DomainKey::of(&head.domain),
+            begun: head.begun_seq,
+            root: head.root,
+        };
+        prop_assert!(place.is_of(&head));
+        let rank = Rank::ALL[(head.rank as usize + 1) % Rank::ALL.len()];
+        let domain = if head.domain.is_global() { "ui".parse().unwrap() } else { Domain::global() };
+        let others = [
+            DecisionHead { active: false, ..head.clone() },
+            DecisionHead { rank, ..head.clone() },
+            DecisionHead { domain, ..head.clone() },
+            DecisionHead { begun_seq: Seq::new(head.begun_seq.get() ^ 1), ..head.clone() },
+            DecisionHead { root: DecisionId::from_bytes([0xa5; 16]), ..head.clone() },
+        ];
+        prop_assert!(others.iter().all(|other| !place.is_of(other)));
     }
 }
 
