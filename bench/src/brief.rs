@@ -6,7 +6,8 @@
 //! tables the engine has not merged yet, and on what is still in memory, which goes up and down with all that is written. So
 //! before each run both take the same saves, of which no brief sees any, the one first and then the other, by turns, and each run
 //! finds them in another state: one alone would measure how far apart two stores happen to be. Each store is closed and opened
-//! again before it is asked, as that of a server that was started again. A third store holds ten times the roots. All roots lie in the worktree that a brief is for, its project and its organisation, so each is one that the brief could hold;
+//! again before it is asked, as that of a server that was started again. A third store holds ten times the roots. All
+//! roots lie in the worktree that a brief is for, its project and its organisation, so each is one that the brief could hold;
 //! a few of each are strong enough to load before the others, which fill it up. In a fourth store ([`anchored`]) few decisions
 //! are those of a brief, so that it ends with anchors, each with what it leads to. Stores are written by [`crate::chains`],
 //! once, and each run asks them anew.

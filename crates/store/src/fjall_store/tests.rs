@@ -64,17 +64,19 @@ async fn everything_acknowledged_is_there_after_reopening_and_stamps_go_on_risin
 
 #[tokio::test]
 async fn what_is_pinned_of_tables_below_the_first_level_is_pinned_after_reopening() {
+    const COMMITS_MIN: usize = 8;
     const COMMITS_MAX: usize = 64;
     let directory = TempDir::new().unwrap();
     let store = FjallStore::open(&config(&directory)).unwrap();
     let keyspace = || store.shared.published.get().keyspace.clone();
-    // Until the first level was merged into one below it, so that nothing is left to be merged.
+    // Until the first level was merged into one below it, and with what lay there already: all commits write the same keys, so
+    // that no table is moved as it is. Then nothing is left to be merged.
     let mut commits = 0;
-    while commits == 0 || keyspace().l0_table_count() > 0 {
+    while commits < COMMITS_MIN || keyspace().l0_table_count() > 0 {
         assert!(commits < COMMITS_MAX, "the first level is never merged");
         let mut txn = store.begin().await.unwrap();
         for number in 0..500 {
-            txn.set(format!("{commits}/{number}"), vec![1; 100]);
+            txn.set(number.to_string(), vec![1; 100]);
         }
         txn.commit().await.unwrap();
         keyspace().rotate_memtable_and_wait().unwrap();

@@ -404,6 +404,7 @@ async fn a_brief_is_refused_where_a_list_says_otherwise_than_a_head() {
         .await;
         refuses_a_brief(&stage, root).await;
         assert!(locks(&stage).await.is_empty(), "nor is it listed");
+        assert!(sound(&store).await.is_some(), "an audit tells of it");
     }
 }
 
@@ -415,6 +416,7 @@ async fn a_brief_is_refused_where_what_is_listed_has_no_head() {
     txn.commit().await.unwrap();
     refuses_a_brief(&stage, root).await;
     assert!(locks(&stage).await.is_empty(), "nor is it listed");
+    assert!(sound(&store).await.is_some(), "an audit tells of it");
 }
 
 #[tokio::test]
@@ -432,6 +434,7 @@ async fn a_brief_is_refused_and_a_list_says_it_once_where_a_decision_is_listed_t
     txn.commit().await.unwrap();
     refuses_a_brief(&stage, root).await;
     assert_eq!(locks(&stage).await, [root]);
+    assert!(sound(&store).await.is_some(), "an audit tells of it");
 }
 
 async fn with_a_lock() -> (TestStore, Stage, DecisionId) {

@@ -19,13 +19,17 @@ const fn without(safeguard: Safeguard) -> Without {
     Without(Some(safeguard))
 }
 
-/// A decision that becomes stronger, and one that is withdrawn. Gives what is loaded then, and whether the audit passes.
+/// A decision that becomes stronger and is said again then, and one that is withdrawn. Gives what is loaded then, and whether
+/// the audit passes.
 async fn moved_and_withdrawn(protocol: Without) -> (Vec<String>, bool) {
     let store = store();
     let mut stage = Stage::under(protocol, &store).await;
     let moved = stage.begin(PROJECT, says(Rank::Normal, "weak")).await;
     stage
-        .change(PROJECT, (moved, 1), says(Rank::Lock, "strong"))
+        .change(PROJECT, (moved, 1), says(Rank::Lock, "strong at first"))
+        .await;
+    stage
+        .change(PROJECT, (moved, 2), says(Rank::Lock, "strong"))
         .await;
     let gone = stage.begin(PROJECT, says(Rank::Normal, "gone")).await;
     stage.person(PROJECT, withdraw(gone, 1)).await.unwrap();
