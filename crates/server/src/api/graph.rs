@@ -31,8 +31,8 @@ pub struct GraphRequest {
     /// The query, in openCypher, of at most 16 KiB. It reads: what writes, calls or loads is `invalid_argument`. Labels are
     /// `Decision` (node, scope, root, version, rank, domain, phase, title), `Evidence` (node, scope, evidence, title,
     /// media_type, bytes), `File` (node, path), `Symbol` (node, name, file), `Episode` (entry, scope, task, success) and
-    /// `Finding` (text). Relationships are those of decisions, of declared kinds by their names, `CAUSED` (confidence, episode)
-    /// and `TELLS`.
+    /// `Finding` (text). Relationships are those of decisions, of declared kinds by their names, `CAUSED` (confidence, episode),
+    /// `TELLS`, and those of code: `IMPORTS` (certain), `CALLS` (certain) and `CONTAINS`.
     pub query: String,
     /// The values of its parameters: `$name` stands for that of `name`. At most 64 KiB.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

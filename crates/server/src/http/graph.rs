@@ -100,7 +100,7 @@ fn answer(
     ending: &Ending,
 ) -> Result<GraphAnswer, Error> {
     let is_over = || ending.has_come();
-    let graph = build(parts, &is_over)?;
+    let graph = build(parts, None, &is_over)?;
     let limits = QueryLimits {
         rows_max,
         bytes_max: GRAPH_ANSWER_BYTES_MAX,
