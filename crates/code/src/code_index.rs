@@ -4,7 +4,7 @@
 //! them. It must not know how files are read, and takes no time: who asks for a look carries it out (see `scan`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::read::FileHash;
@@ -244,22 +244,17 @@ fn gone(tree: &WorkTree, scanned: &Scanned) -> Vec<Arc<str>> {
         .iter()
         .map(|(path, _)| path.as_ref())
         .collect();
-    let is_asked_for = |path: &str| {
-        let only = scanned.only.as_ref();
-        only.is_none_or(|only| {
-            Path::new(path)
-                .ancestors()
-                .any(|above| only.contains(above))
-        })
-    };
-    let mut gone = Vec::new();
-    for path in tree.files().keys() {
-        let name: &str = path;
-        if !found.contains(name) && is_asked_for(name) {
-            gone.push(Arc::clone(path));
-        }
-    }
+    let everything = BTreeSet::from([PathBuf::new()]);
+    let asked_for = scanned.only.as_ref().unwrap_or(&everything);
+    let mut gone: Vec<Arc<str>> = asked_for
+        .iter()
+        .filter_map(|path| path.to_str())
+        .flat_map(|path| tree.at_or_below(path))
+        .filter(|path| !found.contains(&***path))
+        .cloned()
+        .collect();
     gone.sort_unstable();
+    gone.dedup();
     gone
 }
 

@@ -12,7 +12,7 @@ use crate::file_index::{Call, FileCut, FileIndex, Fingerprint, Import, Symbol, S
 use crate::language::Language;
 use crate::limits::{
     CALLS_MAX, FILE_BYTES_MAX, IMPORTS_MAX, NAME_BYTES_MAX, NESTING_MAX, PARSE_TURN_BYTES,
-    PARSE_TURNS_MIN, SYMBOLS_MAX,
+    PARSE_TURNS_MIN, QUALIFIED_BYTES_MAX, SYMBOLS_MAX,
 };
 use crate::rules::{Declared, Found, Inside, Role, Rules, Site};
 use crate::{manifest, signature};
@@ -74,7 +74,7 @@ fn parse(language: Language, bytes: &[u8]) -> Result<Tree, Error> {
 
 /// A declaration that the walk is in.
 struct Open {
-    depth: u32,
+    depth: usize,
     /// Its place among the symbols; none for what only lends its name, such as an `impl`.
     symbol: Option<u32>,
     inside: Inside,
@@ -82,6 +82,8 @@ struct Open {
     name_bytes: usize,
     /// The first byte of its body.
     body: Option<(u32, u32)>,
+    /// What tells what lies in it from what lies in another one of its name.
+    tag: Option<String>,
 }
 
 /// The callee, what stands before it, the caller.
@@ -123,14 +125,16 @@ impl<'a> Walk<'a> {
     fn run(mut self, tree: &Tree, rules: &Rules) -> FileIndex {
         let root = tree.root_node();
         let mut cursor = root.walk();
-        let mut depth = 0;
+        // To ask a node for its parent is to search for it from the root.
+        let mut parents: Vec<Node<'_>> = Vec::new();
         loop {
-            self.enter(rules, cursor.node(), depth);
+            let node = cursor.node();
+            self.enter(rules, node, &parents);
             if cursor.goto_first_child() {
-                depth += 1;
+                parents.push(node);
                 continue;
             }
-            if !self.leave(&mut cursor, &mut depth) {
+            if !self.leave(&mut cursor, &mut parents) {
                 break;
             }
         }
@@ -138,52 +142,55 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes to the next node that was not entered yet, and closes what lies behind. False at the end.
-    fn leave(&mut self, cursor: &mut TreeCursor<'_>, depth: &mut u32) -> bool {
+    fn leave(&mut self, cursor: &mut TreeCursor<'_>, parents: &mut Vec<Node<'_>>) -> bool {
         loop {
-            self.close(*depth);
+            self.close(parents.len());
             if cursor.goto_next_sibling() {
                 return true;
             }
             if !cursor.goto_parent() {
                 return false;
             }
-            *depth -= 1;
+            parents.pop();
         }
     }
 
-    fn enter(&mut self, rules: &Rules, node: Node<'_>, depth: u32) {
+    fn enter<'t>(&mut self, rules: &Rules, node: Node<'t>, parents: &[Node<'t>]) {
         match rules.role(node) {
             Role::Nothing => {}
             Role::Comment => self.comments.push(range(node)),
             Role::Declares(declare) => {
-                let site = self.site(node);
+                let site = self.site(node, parents);
                 if let Some(declared) = declare(&site) {
-                    self.declare(&site, declared, depth);
+                    self.declare(&site, declared, parents.len());
                 }
             }
             Role::Reads(read) => {
-                let site = self.site(node);
+                let site = self.site(node, parents);
                 read(&site, &mut self.found);
                 self.take_found();
             }
         }
     }
 
-    fn site<'t>(&self, node: Node<'t>) -> Site<'t, 'a> {
+    fn site<'t>(&self, node: Node<'t>, parents: &[Node<'t>]) -> Site<'t, 'a> {
         let modules = self.open.iter().filter(|open| open.inside == Inside::File);
         Site {
             node,
             source: self.source,
             inside: self.open.last().map_or(Inside::File, |open| open.inside),
             modules: modules.count(),
+            parent: parents.last().copied(),
         }
     }
 
-    fn declare(&mut self, site: &Site<'_, '_>, declared: Declared<'_>, depth: u32) {
+    fn declare(&mut self, site: &Site<'_, '_>, declared: Declared<'_>, depth: usize) {
         if declared.name.is_empty() {
             return;
         }
-        if self.open.len() >= NESTING_MAX || self.symbols.len() >= SYMBOLS_MAX {
+        let own = cut(&declared.name, NAME_BYTES_MAX);
+        let is_too_long = self.name.len() + own.len() > QUALIFIED_BYTES_MAX;
+        if is_too_long || self.open.len() >= NESTING_MAX || self.symbols.len() >= SYMBOLS_MAX {
             self.cut.symbols += u32::from(declared.kind.is_some());
             return;
         }
@@ -195,7 +202,7 @@ impl<'a> Walk<'a> {
         if !self.name.is_empty() {
             self.name.push_str(self.language.separator());
         }
-        self.name.push_str(cut(&declared.name, NAME_BYTES_MAX));
+        self.name.push_str(own);
         let inside = declared.inside(site.inside);
         let symbol = declared.kind.map(|kind| {
             let kind = if inside == Inside::Method {
@@ -217,7 +224,7 @@ impl<'a> Walk<'a> {
             place(self.symbols.len() - 1)
         });
         if let Some(symbol) = symbol {
-            self.name_symbol(symbol, declared.tag.as_deref());
+            self.name_symbol(symbol);
         }
         self.open.push(Open {
             depth,
@@ -229,19 +236,21 @@ impl<'a> Walk<'a> {
             },
             name_bytes,
             body: declared.body.map(range),
+            tag: declared.tag,
         });
     }
 
-    /// Gives a symbol its id: of what it is called, and of how many are called so before it.
-    fn name_symbol(&mut self, at: u32, tag: Option<&str>) {
+    /// Gives a symbol its id: of what it and what it lies in are called, and of how many are called so before it.
+    fn name_symbol(&mut self, at: u32) {
         let symbol = &mut self.symbols[at as usize];
         let mut hasher = blake3::Hasher::new();
-        for part in [
+        let names = [
             self.language.family_name(),
             symbol.kind.name(),
             &symbol.name,
-            tag.unwrap_or_default(),
-        ] {
+        ];
+        let tags = self.open.iter().filter_map(|open| open.tag.as_deref());
+        for part in names.into_iter().chain(tags) {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
@@ -254,7 +263,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Ends what was opened at this depth: its comments are known by now.
-    fn close(&mut self, depth: u32) {
+    fn close(&mut self, depth: usize) {
         let Some(open) = self.open.pop_if(|open| open.depth == depth) else {
             return;
         };

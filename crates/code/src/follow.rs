@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
@@ -36,6 +37,7 @@ pub struct Follower {
     index: Arc<RwLock<CodeIndex>>,
     watches: Vec<Watch>,
     sender: Option<SyncSender<(String, Batch)>>,
+    ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -74,9 +76,11 @@ impl Follower {
             firsts.push(name);
         }
         let index = Arc::new(RwLock::new(index));
+        let ends = Arc::new(AtomicBool::new(false));
         let looks = Looks {
             index: Arc::clone(&index),
             receiver,
+            ends: Arc::clone(&ends),
             cache: options.cache,
             is_stored: true,
         };
@@ -88,6 +92,7 @@ impl Follower {
             index,
             watches,
             sender: Some(sender),
+            ends,
             thread: Some(thread),
         })
     }
@@ -113,8 +118,9 @@ impl Follower {
 }
 
 impl Drop for Follower {
-    /// Waits for the look that is being taken.
+    /// Waits for the look that is being taken, and for no other one: a restart looks at everything.
     fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
         // Each of them holds a sender.
         self.sender = None;
         self.watches.clear();
@@ -128,6 +134,7 @@ impl Drop for Follower {
 struct Looks {
     index: Arc<RwLock<CodeIndex>>,
     receiver: Receiver<(String, Batch)>,
+    ends: Arc<AtomicBool>,
     cache: Option<PathBuf>,
     is_stored: bool,
 }
@@ -138,7 +145,9 @@ impl Looks {
             self.look(&name, Batch::Everything);
         }
         // What the cache knew and no tree has is of no use any more.
-        self.index.write().prune();
+        if !self.ends.load(Ordering::Relaxed) {
+            self.index.write().prune();
+        }
         loop {
             match self
                 .receiver
@@ -153,6 +162,9 @@ impl Looks {
     }
 
     fn look(&mut self, name: &str, batch: Batch) {
+        if self.ends.load(Ordering::Relaxed) {
+            return;
+        }
         let Some(plan) = self.index.read().plan(name) else {
             return;
         };

@@ -12,6 +12,7 @@ mod extract;
 mod file_index;
 pub mod follow;
 mod graph;
+mod ignored;
 mod language;
 pub mod limits;
 mod manifest;

@@ -16,6 +16,10 @@ pub const NESTING_MAX: usize = 32;
 pub const SIGNATURE_BYTES_MAX: usize = 512;
 /// Bytes of a name, and of what an import names.
 pub const NAME_BYTES_MAX: usize = 256;
+/// Bytes of a name with those of what it lies in. What would have a longer one is counted as cut.
+pub const QUALIFIED_BYTES_MAX: usize = 1_024;
+/// Bytes of a node that is read as a name. Nodes lie in one another: each must be left alone before its bytes are looked at.
+pub const TEXT_BYTES_MAX: usize = 1_024;
 /// Nodes that are looked through on the way from a declaration to its name.
 pub const DECLARATORS_MAX: usize = 32;
 /// Parts that are read of one import statement.
@@ -35,6 +39,14 @@ pub const FILES_MAX: usize = 200_000;
 pub const PATH_BYTES_MAX: usize = 1_024;
 /// Globs of what is passed over.
 pub const GLOBS_MAX: usize = 256;
+/// Bytes of a file of rules of what git ignores. A longer one is not read.
+pub const RULE_FILE_BYTES_MAX: u64 = 128 << 10;
+/// Bytes of all such files that one walk reads.
+pub const RULE_BYTES_MAX: u64 = 16 << 20;
+/// Lines that are read of such a file.
+pub const RULES_MAX: usize = 4_096;
+/// Bytes of a file in which git says where something else lies.
+pub const POINTER_BYTES_MAX: u64 = 4_096;
 /// Bytes of memory that what is known of files may take, about. What does not fit is listed, and nothing is said of it.
 pub const INDEX_BYTES_MAX: usize = 256 << 20;
 /// Threads that read and parse. Commits and answers need the other cores.

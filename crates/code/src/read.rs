@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read};
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -104,25 +104,8 @@ pub(crate) struct Content {
 
 /// Reads a file, if it is one. What it does not follow is a link in the last part of the path.
 pub(crate) fn read(path: &Path, now_s: i64) -> Result<Content, Unread> {
-    let mut file = open(path).map_err(|error| match error.raw_os_error() {
-        Some(libc::ELOOP | libc::ENXIO) => Unread::NoFile,
-        _ => Unread::Gone,
-    })?;
-    let before = file.metadata().map_err(|_| Unread::Gone)?;
-    if !before.is_file() {
-        return Err(Unread::NoFile);
-    }
-    if before.size() > FILE_BYTES_MAX {
-        return Err(Unread::TooLarge);
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(before.size()).unwrap_or(0));
-    Read::by_ref(&mut file)
-        .take(FILE_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|_| Unread::Gone)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(Unread::TooLarge);
-    }
+    let (mut file, before) = open(path, FILE_BYTES_MAX)?;
+    let bytes = read_all(&mut file, &before, FILE_BYTES_MAX)?;
     let (before, after) = (
         Stamp::of(&before),
         file.metadata().map(|after| Stamp::of(&after)),
@@ -134,12 +117,47 @@ pub(crate) fn read(path: &Path, now_s: i64) -> Result<Content, Unread> {
     })
 }
 
+/// The same for what no walk has seen, none where nothing lies there. It may be a device, which must not even be opened.
+pub(crate) fn read_short(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, Unread> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Err(Unread::NoFile),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(_) => return Err(Unread::Gone),
+    }
+    let (mut file, before) = open(path, bytes_max)?;
+    read_all(&mut file, &before, bytes_max).map(Some)
+}
+
+fn read_all(file: &mut File, before: &Metadata, bytes_max: u64) -> Result<Vec<u8>, Unread> {
+    let mut bytes = Vec::with_capacity(usize::try_from(before.size()).unwrap_or(0));
+    file.take(bytes_max + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|_| Unread::Gone)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(Unread::TooLarge);
+    }
+    Ok(bytes)
+}
+
 /// Opens without following a link, and without waiting for the other end of a pipe.
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
+fn open(path: &Path, bytes_max: u64) -> Result<(File, Metadata), Unread> {
+    let file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open(path)
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::ELOOP | libc::ENXIO) => Unread::NoFile,
+            _ => Unread::Gone,
+        })?;
+    let metadata = file.metadata().map_err(|_| Unread::Gone)?;
+    if !metadata.is_file() {
+        return Err(Unread::NoFile);
+    }
+    if metadata.size() > bytes_max {
+        return Err(Unread::TooLarge);
+    }
+    Ok((file, metadata))
 }
 
 #[cfg(test)]
@@ -159,7 +177,11 @@ mod tests {
         let read = |name: &str| read(&at(name), i64::MAX);
         for name in ["pipe", "link", "."] {
             assert_eq!(read(name).err(), Some(Unread::NoFile), "{name}");
+            assert_eq!(read_short(&at(name), 9), Err(Unread::NoFile), "{name}");
         }
+        assert_eq!(read_short(&at("none"), 9), Ok(None));
+        assert_eq!(read_short(&at("file"), 4), Ok(Some(b"text".to_vec())));
+        assert_eq!(read_short(&at("file"), 3), Err(Unread::TooLarge));
         assert_eq!(read("none").err(), Some(Unread::Gone));
         assert_eq!(read("file").unwrap().bytes, b"text");
     }

@@ -9,7 +9,7 @@ use tree_sitter::Node;
 
 use crate::file_index::{Import, SymbolKind};
 use crate::language::Language;
-use crate::limits::{DECLARATORS_MAX, NAME_BYTES_MAX};
+use crate::limits::{DECLARATORS_MAX, NAME_BYTES_MAX, TEXT_BYTES_MAX};
 
 mod c;
 mod ecma;
@@ -52,6 +52,8 @@ pub(crate) struct Site<'t, 'a> {
     pub(crate) inside: Inside,
     /// Modules of the same file that it lies in.
     pub(crate) modules: usize,
+    /// The node that it is a child of; none for the root.
+    pub(crate) parent: Option<Node<'t>>,
 }
 
 /// What a node declares.
@@ -167,9 +169,13 @@ impl<'t, 'a> Site<'t, 'a> {
         self.node.child_by_field_name(name)
     }
 
-    /// What a node says. Bytes that are no UTF-8 are replaced.
+    /// What a node says that is a name; nothing where it is too long for one. Bytes that are no UTF-8 are replaced.
     pub(crate) fn text(&self, node: Node<'_>) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.source.get(node.byte_range()).unwrap_or_default())
+        let range = node.byte_range();
+        if range.len() > TEXT_BYTES_MAX {
+            return Cow::Borrowed("");
+        }
+        String::from_utf8_lossy(self.source.get(range).unwrap_or_default())
     }
 
     pub(crate) fn field_text(&self, name: &str) -> Option<Cow<'a, str>> {
@@ -209,7 +215,7 @@ impl<'t, 'a> Site<'t, 'a> {
         text.trim_matches(['"', '\'', '`']).to_owned()
     }
 
-    /// Follows the field `name` from node to node, for as long as `is_through` says.
+    /// Goes from node to node for as long as there is a next one.
     pub(crate) fn innermost(
         &self,
         from: Node<'t>,

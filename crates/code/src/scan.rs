@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::extract::{self, index};
 use crate::file_index::FileIndex;
+use crate::ignored::RULES_NAME;
 use crate::language::Language;
 use crate::limits::{INDEX_BYTES_MAX, THREADS};
 use crate::read::{FileHash, Stamp, Unread, read};
@@ -83,7 +84,7 @@ impl Plan {
     /// Where rules change, all that lies beside them is looked at.
     fn widened(&self, only: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
         let widened = only.into_iter().map(|path| {
-            let is_rule = path.file_name().is_some_and(|name| name == ".gitignore");
+            let is_rule = path.file_name().is_some_and(|name| name == RULES_NAME);
             let folder = path.parent().filter(|_| is_rule).map(Path::to_owned);
             folder.unwrap_or(path)
         });

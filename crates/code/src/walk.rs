@@ -1,7 +1,7 @@
 //! Which files of a work tree are read.
 //!
-//! Owns what is passed over: what git ignores, what is configured, links, special files, names that are no text. It must not
-//! know what is in a file, and opens none.
+//! Owns what is passed over: what git ignores (see `ignored`), what is configured, links, special files, names that are no
+//! text. It must not know what is in a file, and opens none.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
+use parking_lot::Mutex;
 
+use crate::ignored::Ignored;
 use crate::language::Language;
 use crate::limits::{ENTRIES_MAX, FILES_MAX, GLOBS_MAX, PATH_BYTES_MAX};
 
@@ -83,6 +85,8 @@ pub struct Passed {
     pub unreadable: u64,
     /// Files over the number that is listed.
     pub files: u64,
+    /// Files of rules that are no files, or over a bound: what they would ignore is not passed over.
+    pub rules: u64,
 }
 
 /// What a walk found.
@@ -114,8 +118,9 @@ pub fn walk(
     })?;
     let mut walked = Walked::default();
     let names = Arc::new(AtomicU64::new(0));
+    let ignored = Arc::new(Mutex::new(Ignored::new(root)));
     let mut entries_left = options.entries_max;
-    for entry in builder(root, options, only, &names)?.build() {
+    for entry in builder(root, options, only, &names, &ignored)?.build() {
         if entries_left == 0 {
             walked.is_cut = true;
             break;
@@ -127,6 +132,7 @@ pub fn walk(
         }
     }
     walked.passed.names += names.load(Ordering::Relaxed);
+    walked.passed.rules += ignored.lock().unread();
     Ok(walked)
 }
 
@@ -135,15 +141,16 @@ fn builder(
     options: &WalkOptions,
     only: Option<&BTreeSet<PathBuf>>,
     names: &Arc<AtomicU64>,
+    ignored: &Arc<Mutex<Ignored>>,
 ) -> Result<WalkBuilder, Error> {
     let mut builder = WalkBuilder::new(root);
+    // Of itself it would open whatever is called like a file of rules, and wait for ever where that is a pipe.
     builder
-        .hidden(false)
-        .ignore(false)
-        .require_git(false)
+        .standard_filters(false)
         .follow_links(false)
         .overrides(options.overrides(root)?);
     let (root, only, names) = (root.to_owned(), only.cloned(), Arc::clone(names));
+    let ignored = Arc::clone(ignored);
     builder.filter_entry(move |entry| {
         let Ok(path) = entry.path().strip_prefix(&root) else {
             return false;
@@ -157,7 +164,8 @@ fn builder(
         if !is_text {
             names.fetch_add(1, Ordering::Relaxed);
         }
-        is_text
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        is_text && !ignored.lock().holds(path, is_folder)
     });
     Ok(builder)
 }

@@ -15,6 +15,7 @@ use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::debounce::{Batch, Change, Debounce, DebounceOptions};
+use crate::ignored::RULES_NAME;
 use crate::limits::{EVENTS_MAX, WATCHED_MAX};
 use crate::walk::{self, WalkOptions, walk};
 
@@ -155,7 +156,7 @@ fn changes(root: &Path, event: notify::Result<Event>) -> Vec<Change> {
         .filter(|path| path.iter().all(|part| part != ".git"))
         .map(|path| {
             // Where rules change, all that lies beside them may be watched, or not, by now.
-            let is_rule = path.file_name().is_some_and(|name| name == ".gitignore");
+            let is_rule = path.file_name().is_some_and(|name| name == RULES_NAME);
             let folder = path.parent().filter(|_| is_rule);
             Change::Path(folder.unwrap_or(path).to_owned())
         })

@@ -3,6 +3,7 @@
 //! Owns that all of it agrees with the files whenever a look was put in. It must not know how files are read, nor other trees.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -191,6 +192,18 @@ impl WorkTree {
             .collect();
         imports.sort_unstable();
         imports
+    }
+
+    /// The paths of the files that are listed at a path or below it.
+    pub(crate) fn at_or_below<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
+        self.numbers
+            .range::<str, _>((Bound::Included(path), Bound::Unbounded))
+            .map(|(listed, _)| listed)
+            .take_while(move |listed| listed.starts_with(path))
+            .filter(move |listed| {
+                let rest = &listed[path.len()..];
+                path.is_empty() || rest.is_empty() || rest.starts_with('/')
+            })
     }
 
     pub(crate) const fn files(&self) -> &Arc<HashMap<Arc<str>, FileState>> {

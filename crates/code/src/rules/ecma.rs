@@ -189,8 +189,7 @@ fn call(site: &Site<'_, '_>, found: &mut Found) {
         let argument = site.field("arguments").and_then(|list| list.named_child(0));
         if let Some(source) = argument.filter(|argument| argument.kind() == "string") {
             let name = site
-                .node
-                .parent()
+                .parent
                 .filter(|parent| parent.kind() == "variable_declarator");
             let name = name.and_then(|parent| parent.child_by_field_name("name"));
             let alias = name.filter(|name| name.kind() == "identifier");

@@ -57,6 +57,26 @@ fn what_is_nested_without_end_takes_no_stack_and_no_square_of_its_bytes() {
 }
 
 #[test]
+fn what_stands_in_one_another_is_not_read_once_for_each() {
+    let begun = Instant::now();
+    for (language, before, part, after) in [
+        (Language::JavaScript, "a", ".b()", ""),
+        (Language::Python, "a", ".b()", ""),
+        (Language::Rust, "fn f() { a", ".b()", "; }"),
+        (Language::Go, "package a\nfunc f() { a", ".b()", " }"),
+        (Language::Java, "class A { void f() { a", ".b()", "; } }"),
+        (Language::Cpp, "void f() { a", ".b()", "; }"),
+        (Language::JavaScript, "[", "x, require('a'), ", "1]"),
+        (Language::Rust, "fn f() {", "impl A<{", ""),
+    ] {
+        let text = format!("{before}{}{after}", part.repeat(1_900_000 / part.len()));
+        // It may be too much for the parser.
+        let _read_or_refused = index(language, text.as_bytes());
+        assert!(begun.elapsed() < PATIENCE, "{language:?} {part}");
+    }
+}
+
+#[test]
 fn a_megabyte_on_one_line_is_read() {
     for (language, text) in [
         (Language::JavaScript, "f(a,b);".repeat(150_000)),
@@ -90,6 +110,11 @@ fn what_is_over_a_bound_is_counted() {
     nested.push_str(&"}".repeat(NESTING_MAX + 10));
     let file = index(Language::Rust, nested.as_bytes()).unwrap();
     assert_eq!((file.symbols.len(), file.cut.symbols), (NESTING_MAX, 10));
+
+    let long = format!("mod m{} {{", "m".repeat(200));
+    let file = format!("{}{}", long.repeat(20), "}".repeat(20));
+    let file = index(Language::Rust, file.as_bytes()).unwrap();
+    assert!(file.symbols.len() < 6 && file.cut.symbols > 14);
 
     let many = "fn f(){}".repeat(SYMBOLS_MAX + 5);
     let file = index(Language::Rust, many.as_bytes()).unwrap();

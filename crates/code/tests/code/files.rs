@@ -2,7 +2,9 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
-use std::time::SystemTime;
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::{Duration, SystemTime};
 
 use sillok_code::{CodeIndex, Unread, WalkOptions};
 
@@ -11,6 +13,24 @@ use crate::tree::{Tree, look, paths};
 fn listed(index: &CodeIndex) -> Vec<String> {
     let tree = index.tree("t").unwrap();
     tree.paths().map(ToString::to_string).collect()
+}
+
+fn pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
+/// Fails where an index is not there in time: what waits for the other end of a pipe waits for ever.
+fn index_in_time(tree: &Tree, of: &str) -> CodeIndex {
+    let (sender, receiver) = channel();
+    let root = tree.root().to_owned();
+    std::thread::spawn(move || {
+        let mut index = CodeIndex::new();
+        look(&mut index, "t", &root, None);
+        sender.send(index)
+    });
+    let in_time = receiver.recv_timeout(Duration::from_secs(60));
+    in_time.unwrap_or_else(|_| panic!("{of} is waited for"))
 }
 
 #[test]
@@ -74,11 +94,7 @@ fn links_are_not_followed_and_their_loops_have_no_end_to_find() {
 #[test]
 fn pipes_are_never_opened() {
     let tree = Tree::new(&[("a.py", "")]);
-    let made = std::process::Command::new("mkfifo")
-        .arg(tree.root().join("pipe.py"))
-        .status()
-        .unwrap();
-    assert!(made.success());
+    pipe(&tree.root().join("pipe.py"));
     let mut index = tree.index();
     assert_eq!(listed(&index), ["a.py"]);
     assert_eq!(index.tree("t").unwrap().passed().special, 1);
@@ -86,6 +102,81 @@ fn pipes_are_never_opened() {
     tree.rename("pipe.py", "a.py");
     look(&mut index, "t", tree.root(), Some(paths(&["a.py"])));
     assert!(listed(&index).is_empty());
+}
+
+#[test]
+fn what_only_has_the_name_of_a_file_of_rules_is_never_waited_for() {
+    let exclude = ".git/info/exclude";
+    for name in [".gitignore", "src/.gitignore", ".ignore", ".git", exclude] {
+        let tree = Tree::new(&[("src/a.py", "")]);
+        let path = tree.root().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        pipe(&path);
+        let index = index_in_time(&tree, name);
+        assert_eq!(listed(&index), ["src/a.py"], "{name}");
+        let is_rule = name.ends_with(".gitignore") || name == exclude;
+        let rules = index.tree("t").unwrap().passed().rules;
+        assert_eq!(rules, u64::from(is_rule), "{name}");
+    }
+    // What a file leads to may be one as well.
+    let tree = Tree::new(&[(".git", "gitdir: .here\n"), ("a.py", "")]);
+    std::fs::create_dir(tree.root().join(".here")).unwrap();
+    pipe(&tree.root().join(".here/commondir"));
+    assert_eq!(listed(&index_in_time(&tree, "commondir")), ["a.py"]);
+    let tree = Tree::new(&[("a.py", "")]);
+    symlink("/dev/zero", tree.root().join(".gitignore")).unwrap();
+    let index = index_in_time(&tree, "a device");
+    assert_eq!(index.tree("t").unwrap().passed().rules, 1);
+}
+
+#[test]
+fn rules_over_a_bound_are_said_to_be_unread() {
+    let tree = Tree::new(&[("a.py", ""), ("b/b.py", "")]);
+    tree.write(".gitignore", format!("a.py\n#{}", "x".repeat(200_000)));
+    tree.write("b/.gitignore", format!("{}b.py\n", "*.no\n".repeat(5_000)));
+    let index = tree.index();
+    assert_eq!(listed(&index), ["a.py", "b/b.py"]);
+    assert_eq!(index.tree("t").unwrap().passed().rules, 2);
+}
+
+#[test]
+fn rules_hold_from_the_repository_on_and_the_nearest_wins() {
+    let tree = Tree::new(&[
+        (".gitignore", "*.py\n"),
+        ("it/.git/info/exclude", "secret/\n/in/top.py\n"),
+        ("it/.gitignore", "*.gen.py\n/in/anchored.py\r\n"),
+        (
+            "it/in/.gitignore",
+            "\u{feff}!keep.gen.py\nout/*\n!out/kept.py\n",
+        ),
+        ("it/in/a.py", ""),
+        ("it/in/a.gen.py", ""),
+        ("it/in/keep.gen.py", ""),
+        ("it/in/anchored.py", ""),
+        ("it/in/deep/anchored.py", ""),
+        ("it/in/top.py", ""),
+        ("it/in/secret/b.py", ""),
+        ("it/in/out/c.py", ""),
+        ("it/in/out/kept.py", ""),
+    ]);
+    let mut index = CodeIndex::new();
+    look(&mut index, "t", &tree.root().join("it/in"), None);
+    let expected = ["a.py", "deep/anchored.py", "keep.gen.py", "out/kept.py"];
+    assert_eq!(listed(&index), expected);
+}
+
+#[test]
+fn a_linked_work_tree_has_the_rules_of_its_repository() {
+    let tree = Tree::new(&[
+        ("main/.git/info/exclude", "out/\n"),
+        ("main/.git/worktrees/it/commondir", "../..\n"),
+        ("it/.git", "gitdir: ../main/.git/worktrees/it\n"),
+        ("it/out/a.py", ""),
+        ("it/b.py", ""),
+    ]);
+    let mut index = CodeIndex::new();
+    look(&mut index, "t", &tree.root().join("it"), None);
+    assert_eq!(listed(&index), ["b.py"]);
 }
 
 #[test]

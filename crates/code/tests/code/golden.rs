@@ -121,6 +121,22 @@ call Client::new -> [] with_capacity
     );
 }
 
+#[test]
+fn functions_of_one_name_are_told_apart_by_what_they_implement() {
+    let display = "impl fmt::Display for A { fn fmt(&self) {} }\n";
+    let debug = "impl fmt::Debug for A { fn fmt(&self) {} }\n";
+    let ids = |source: String| {
+        let file = index(Language::Rust, source.as_bytes()).unwrap();
+        let all = file.symbols_named("A::fmt");
+        all.map(|symbol| symbol.id).collect::<Vec<_>>()
+    };
+    let there = ids(format!("{display}{debug}"));
+    let mut back = ids(format!("{debug}{display}"));
+    back.reverse();
+    assert_eq!((there.len(), &there), (2, &back));
+    assert_eq!(ids(debug.to_owned()), there[1..]);
+}
+
 const TYPESCRIPT: &str = r#"import express, { Router as R } from "express";
 import * as fs from "./files.js";
 import "./side-effect";
