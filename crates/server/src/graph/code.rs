@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 
 use sillok_actors::reads::GraphNode;
-use sillok_code::{CodeEdgeKind, CodeGraphLimits, CodeNode, WorkTree};
+use sillok_code::{CodeEdgeKind, CodeGraphLimits, WorkTree};
 use sillok_core::decision::Node;
-use sillok_core::error::Error;
+use sillok_core::error::{Error, ErrorCode};
+use sillok_core::limits::{GRAPH_EDGES_MAX, GRAPH_NODES_MAX};
 use sillok_graph::{GraphBuilder, NodeRef, Scalar};
 
 use super::{Shared, add, check_time};
+use crate::api::node_of;
 
 /// An edge between two pieces of code, by their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,16 +32,27 @@ pub(crate) struct CodeParts {
 }
 
 impl CodeParts {
-    /// A work tree, as far as its limits go. Several symbols of one name in one file are one node, as they are for
+    /// What lies below a folder of a work tree. Several symbols of one name in one file are one node, as they are for
     /// decisions. What a file calls beside its symbols is left out: a kind of edges begins at one label.
-    pub(crate) fn of(tree: &WorkTree, limits: &CodeGraphLimits) -> Self {
-        let graph = tree.graph(limits);
+    ///
+    /// # Errors
+    /// `too_large`: what is asked for by a part of it would be taken for the whole.
+    pub(crate) fn of(tree: &WorkTree, under: String) -> Result<Self, Error> {
+        let limits = CodeGraphLimits {
+            under,
+            ..CodeGraphLimits::of(GRAPH_NODES_MAX, GRAPH_EDGES_MAX)
+        };
+        let graph = tree.graph(&limits);
+        if graph.is_cut {
+            let why = "there is more code than a graph may hold: name a folder of it (code_under)";
+            return Err(Error::new(ErrorCode::TooLarge, why));
+        }
         let mut parts = Self::default();
         let mut known: BTreeMap<Node, usize> = BTreeMap::new();
         let mut files = BTreeMap::new();
         let mut places = Vec::with_capacity(graph.nodes.len());
         for node in &graph.nodes {
-            let node = written(tree, node);
+            let node = node_of(tree, node);
             let next = parts.nodes.len();
             let place = *known.entry(node.clone()).or_insert(next);
             if place == next {
@@ -71,21 +84,7 @@ impl CodeParts {
         edges.sort_by_key(|edge| (edge.from, edge.kind, edge.to, !edge.is_certain));
         edges.dedup_by_key(|edge| (edge.from, edge.kind, edge.to));
         parts.edges = edges;
-        parts
-    }
-}
-
-fn written(tree: &WorkTree, node: &CodeNode) -> Node {
-    match node {
-        CodeNode::File(path) => Node::File {
-            path: path.to_string(),
-        },
-        CodeNode::Symbol(symbol) => Node::Symbol {
-            name: tree
-                .symbol(symbol)
-                .map_or_else(String::new, |symbol| symbol.name.to_string()),
-            file: Some(symbol.path.to_string()),
-        },
+        Ok(parts)
     }
 }
 
