@@ -4,6 +4,7 @@
 //! crates. How values are found is [`layers`]'. It must not know how anything is used.
 
 mod cluster;
+mod code;
 mod engines;
 mod foundationdb;
 mod git;
@@ -26,6 +27,7 @@ use sillok_core::quota::QuotasConfig;
 use sillok_perception::{CognifierConfig, EmbedderConfig};
 
 pub use cluster::ClusterConfig;
+pub use code::CodeConfig;
 pub use foundationdb::FoundationDbConfig;
 pub use git::GitConfig;
 pub use index::{IndexConfig, IndexEngine};
@@ -69,6 +71,8 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// `[git]`
     pub git: GitConfig,
+    /// `[code]`
+    pub code: CodeConfig,
     /// `[maintenance]`
     pub maintenance: MaintenanceConfig,
     /// `[dedup]`
@@ -227,6 +231,7 @@ impl Config {
         self.telemetry.check()?;
         self.log.check()?;
         self.git.check()?;
+        self.code.check()?;
         self.maintenance.check()?;
         self.cluster.check()?;
         within(

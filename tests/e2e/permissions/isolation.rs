@@ -176,6 +176,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
     all.extend(of_decisions(secret));
     all.extend(of_what_is_kept(secret));
     all.extend(of_graphs(secret));
+    all.extend(of_code(secret));
     all.extend(of_the_server());
     all
 }
@@ -301,6 +302,32 @@ fn of_graphs(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 1] {
         "MATCH (d:Decision) WHERE d.title = $text RETURN count(*) AS n, collect(d.node) AS found";
     cases.push((ask(OTHER, named), Ends::Blind));
     [(("post", "/v1/graph/query"), cases)]
+}
+
+/// What asks for source files. No work tree of the other project is followed.
+fn of_code(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 3] {
+    let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
+    let of = |fields: Value| -> Vec<(Value, Ends)> {
+        let with = |scope: &str, ends| {
+            let mut asked = fields.clone();
+            asked["scope"] = json!(scope);
+            (asked, ends)
+        };
+        let mut all: Vec<_> = scopes
+            .iter()
+            .map(|scope| with(scope, Ends::Forbidden))
+            .collect();
+        all.push(with(OTHER, Ends::NotFound));
+        all
+    };
+    [
+        (("get", "/v1/code"), of(json!({}))),
+        (("get", "/v1/code/symbols"), of(json!({ "name": "main" }))),
+        (
+            ("get", "/v1/code/dependents"),
+            of(json!({ "of": "symbol:main" })),
+        ),
+    ]
 }
 
 /// What asks for fixes that failed: whoever tries the same beside is told nothing.

@@ -28,6 +28,8 @@ pub async fn query(session: &Session, args: GraphQuery) -> Result<(), Failure> {
         ms_max: args.ms_max,
         causes: args.causes,
         only_above: args.only_above,
+        code: args.code,
+        code_under: args.code_under,
     };
     let answer = session.client.query_graph(&request).await?;
     session.output.show(&answer, |style| shown(style, &answer))

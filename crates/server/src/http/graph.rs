@@ -13,7 +13,7 @@ use sillok_graph::QueryLimits;
 use super::App;
 use super::queries::Turn;
 use crate::api::{GraphAnswer, GraphQuestion, QueryText};
-use crate::graph::build;
+use crate::graph::{CodeParts, build};
 
 /// When a query ends, if it does not end before: its time is over, nobody waits for it any more, or the server stops.
 struct Ending {
@@ -62,6 +62,9 @@ impl App {
             gone: Arc::clone(&asker.0),
         });
         let (text, rows_max) = (Arc::new(question.text), question.rows_max);
+        let code = question
+            .code_under
+            .map(|under| (viewer.scope.clone(), under));
         // What is no query reads nothing.
         let (checked, until) = (Arc::clone(&text), Arc::clone(&ending));
         let is_over = move || until.has_come();
@@ -72,13 +75,20 @@ impl App {
             ..GraphBounds::default()
         };
         let parts = self.reader().graph(viewer, question.of, bounds).await?;
-        let work = move || answer(parts, &text, rows_max, &ending);
+        let work = move || {
+            let code = code.map(|(scope, under)| {
+                let app = &ending.app;
+                app.code()
+                    .read(&scope, |seen| CodeParts::of(seen.tree, under))
+            });
+            answer((parts, code.transpose()?), &text, rows_max, &ending)
+        };
         beside(&turn, work).await
     }
 }
 
 /// Works on a thread that may be kept busy. The turn lasts as long as the work does, whoever waits for it.
-async fn beside<T: Send + 'static>(
+pub(super) async fn beside<T: Send + 'static>(
     turn: &Arc<Turn>,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
@@ -94,13 +104,13 @@ async fn beside<T: Send + 'static>(
 }
 
 fn answer(
-    parts: GraphParts,
+    (parts, code): (GraphParts, Option<CodeParts>),
     text: &QueryText,
     rows_max: usize,
     ending: &Ending,
 ) -> Result<GraphAnswer, Error> {
     let is_over = || ending.has_come();
-    let graph = build(parts, &is_over)?;
+    let graph = build(parts, code, &is_over)?;
     let limits = QueryLimits {
         rows_max,
         bytes_max: GRAPH_ANSWER_BYTES_MAX,

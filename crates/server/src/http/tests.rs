@@ -24,6 +24,7 @@ use tower::ServiceExt;
 
 use super::{App, router};
 use crate::api::{Problem, TokenMinted};
+use crate::code::Code;
 use crate::composition::{OpenData, ensure_administrator, open_data_dir, start_node};
 use crate::config::{Config, IndexEngine};
 
@@ -64,7 +65,9 @@ impl Server {
         let key = data.directory.token_key(&config.server).unwrap();
         let mut metrics = super::metrics::registry();
         node.register_metrics(&mut metrics);
-        let app = App::new(node, data.store.clone(), &config, key, stopping, metrics);
+        let trees = config.code.of_scopes().unwrap();
+        let code = Code::follow(trees, data.directory.code()).unwrap();
+        let app = App::new(node, data.store.clone(), &config, key, stopping, metrics, code);
         let admin = data.directory.admin_secret(&config.server).unwrap();
         Self {
             router: router(app.clone()),

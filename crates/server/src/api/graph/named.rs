@@ -61,6 +61,13 @@ const fn text(name: &'static str, means: &'static str) -> Property {
 /// The node as it is written everywhere else.
 const NODE: Property = text("node", "the node as it is written elsewhere");
 
+/// Types of values are not known: a name may mean another thing.
+const CERTAIN: Property = Property {
+    name: "certain",
+    holds: "boolean",
+    means: "whether it means just that one, or is one of several that it may mean",
+};
+
 const fn related(name: &'static str, to: &'static [&'static str], means: &'static str) -> Kind {
     Kind {
         name,
@@ -180,6 +187,27 @@ pub const SCHEMA: Schema = Schema {
             from: "Episode",
             to: &["Finding"],
             means: "the episode says something of the finding",
+            properties: &[],
+        },
+        Kind {
+            name: "IMPORTS",
+            from: "File",
+            to: &["File"],
+            means: "the file imports the other (where the server shares the work tree)",
+            properties: &[CERTAIN],
+        },
+        Kind {
+            name: "CALLS",
+            from: "Symbol",
+            to: &["Symbol"],
+            means: "the code of one calls the other (where the server shares the work tree)",
+            properties: &[CERTAIN],
+        },
+        Kind {
+            name: "CONTAINS",
+            from: "File",
+            to: &["Symbol"],
+            means: "the symbol stands in the file (where the server shares the work tree)",
             properties: &[],
         },
     ],

@@ -1,0 +1,154 @@
+//! What git ignores.
+//!
+//! Owns the files of rules from the repository around a work tree to the folder that a walk is in. A work tree holds what it
+//! likes under their names: they are read within bounds, and only where they are files. It must not know what else is passed
+//! over.
+
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
+
+use crate::limits::{POINTER_BYTES_MAX, RULE_BYTES_MAX, RULE_FILE_BYTES_MAX, RULES_MAX};
+use crate::read::read_short;
+
+/// What the files are called that say what lies beside them and is ignored.
+pub(crate) const RULES_NAME: &str = ".gitignore";
+
+/// The rules on the way of a walk. Their paths begin in the repository.
+pub(crate) struct Ignored {
+    root: PathBuf,
+    /// The work tree in its repository; empty where it is all of it.
+    base: PathBuf,
+    /// What holds for all of the work tree, the weakest first.
+    around: Vec<Gitignore>,
+    /// The folders that the walk is in, from the root.
+    open: Vec<(PathBuf, Option<Gitignore>)>,
+    bytes_left: u64,
+    unread: u64,
+}
+
+impl Ignored {
+    /// The rules at the root of a work tree.
+    pub(crate) fn new(root: &Path) -> Self {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let repository = root.ancestors().find(|folder| is_repository(folder));
+        let repository = repository.unwrap_or(&root).to_owned();
+        let base = root.strip_prefix(&repository).unwrap_or(Path::new(""));
+        let mut ignored = Self {
+            base: base.to_owned(),
+            root,
+            around: Vec::new(),
+            open: Vec::new(),
+            bytes_left: RULE_BYTES_MAX,
+            unread: 0,
+        };
+        let of_user = gitconfig_excludes_path().and_then(|path| path.canonicalize().ok());
+        let of_repository = common_folder(&repository).map(|folder| folder.join("info/exclude"));
+        for path in of_user.iter().chain(&of_repository) {
+            let rules = ignored.rules(path, Path::new(""));
+            ignored.around.extend(rules);
+        }
+        let mut above: Vec<PathBuf> = ignored
+            .base
+            .ancestors()
+            .skip(1)
+            .map(Path::to_owned)
+            .collect();
+        above.reverse();
+        for folder in above {
+            let rules = ignored.rules(&repository.join(&folder).join(RULES_NAME), &folder);
+            ignored.around.extend(rules);
+        }
+        ignored.enter(Path::new(""));
+        ignored
+    }
+
+    /// Whether what lies at a path from the root is ignored. To be asked depth first: of a folder before what is in it, and of
+    /// all that is in it before what comes next.
+    pub(crate) fn holds(&mut self, path: &Path, is_folder: bool) -> bool {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        while self.open.len() > 1 && self.open.last().is_some_and(|(open, _)| open != folder) {
+            self.open.pop();
+        }
+        let inner = self
+            .open
+            .iter()
+            .rev()
+            .filter_map(|(_, rules)| rules.as_ref());
+        let full = self.base.join(path);
+        for rules in inner.chain(self.around.iter().rev()) {
+            match rules.matched(&full, is_folder) {
+                Match::None => {}
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => break,
+            }
+        }
+        if is_folder {
+            self.enter(path);
+        }
+        false
+    }
+
+    /// Files of rules that were not read.
+    pub(crate) const fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    fn enter(&mut self, folder: &Path) {
+        let path = self.root.join(folder).join(RULES_NAME);
+        let rules = self.rules(&path, &self.base.join(folder));
+        self.open.push((folder.to_owned(), rules));
+    }
+
+    /// The rules of a file, for what lies in a folder of the repository. What is no rule says nothing.
+    fn rules(&mut self, path: &Path, folder: &Path) -> Option<Gitignore> {
+        let bytes = match read_short(path, RULE_FILE_BYTES_MAX.min(self.bytes_left)) {
+            Ok(bytes) => bytes?,
+            Err(_) => {
+                self.unread += 1;
+                return None;
+            }
+        };
+        self.bytes_left = self.bytes_left.saturating_sub(bytes.len() as u64);
+        let mut builder = GitignoreBuilder::new(folder);
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let lines = text.split(|byte| *byte == b'\n');
+        for line in lines.clone().take(RULES_MAX) {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if let Ok(line) = core::str::from_utf8(line) {
+                // One that cannot be read is none, as git has it.
+                let _no_rule = builder.add_line(None, line);
+            }
+        }
+        let built = builder.build().ok();
+        if built.is_none() || lines.count() > RULES_MAX {
+            self.unread += 1;
+        }
+        built.filter(|rules| !rules.is_empty())
+    }
+}
+
+/// Whether git takes a folder for the root of a work tree. What is called `.git` may be anything.
+fn is_repository(folder: &Path) -> bool {
+    let git = std::fs::metadata(folder.join(".git"));
+    git.is_ok_and(|git| git.is_dir() || git.is_file())
+}
+
+/// Where a repository keeps what all its work trees share.
+fn common_folder(repository: &Path) -> Option<PathBuf> {
+    let git = repository.join(".git");
+    if git.is_dir() {
+        return Some(git);
+    }
+    let own = repository.join(first_line(&git)?.strip_prefix("gitdir: ")?);
+    match first_line(&own.join("commondir")) {
+        Some(common) => Some(own.join(common)),
+        None => Some(own),
+    }
+}
+
+fn first_line(path: &Path) -> Option<String> {
+    let text = String::from_utf8(read_short(path, POINTER_BYTES_MAX).ok()??).ok()?;
+    text.lines().next().map(str::to_owned)
+}

@@ -1,0 +1,43 @@
+//! What the source files of a work tree say of themselves: symbols, imports, calls, and what depends on what.
+//!
+//! Owns reading files by their syntax, walking and watching a work tree, and the index of what is found. It must not know
+//! entries, decisions, stores or git's history: who asks brings a work tree, and draws conclusions. See ADR 0045.
+
+pub mod cache;
+mod calls;
+pub mod code_index;
+pub mod debounce;
+mod dependents;
+mod extract;
+mod file_index;
+pub mod follow;
+mod graph;
+mod ignored;
+mod language;
+pub mod limits;
+mod manifest;
+mod read;
+mod resolve;
+mod rules;
+mod scan;
+pub mod signature;
+mod tables;
+pub mod walk;
+pub mod watch;
+mod work_tree;
+
+pub use calls::Meaning;
+pub use code_index::{Changes, CodeIndex};
+pub use dependents::{
+    CodeNode, CutReason, Dependent, Dependents, DependentsCut, DependentsLimits, Relation,
+};
+pub use extract::{Error, index};
+pub use file_index::{
+    Call, FileCut, FileIndex, Fingerprint, Import, Symbol, SymbolId, SymbolKind, own_name,
+};
+pub use graph::{CodeEdge, CodeEdgeKind, CodeGraph, CodeGraphLimits};
+pub use language::Language;
+pub use read::{FileHash, Unread};
+pub use scan::{Plan, Scanned};
+pub use walk::{Passed, WalkOptions};
+pub use work_tree::{SymbolRef, WorkTree};

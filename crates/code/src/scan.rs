@@ -1,0 +1,202 @@
+//! Looking at a work tree: which files it has, and what is new in them.
+//!
+//! Owns the threads that read and parse, and what need not be read again. It changes nothing: what it found is put in by the
+//! index (`code_index`). So a look may take its time, while questions are answered.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::extract::{self, index};
+use crate::file_index::FileIndex;
+use crate::ignored::RULES_NAME;
+use crate::language::Language;
+use crate::limits::{INDEX_BYTES_MAX, THREADS};
+use crate::read::{FileHash, Stamp, Unread, read};
+use crate::walk::{Error, WalkOptions, Walked, walk};
+
+/// Bytes that were read as some language.
+pub(crate) type ContentKey = (FileHash, Language);
+
+/// What is known of contents, whichever files have them.
+pub(crate) type Contents = HashMap<ContentKey, Arc<FileIndex>>;
+
+/// What is known of one path.
+#[derive(Clone, Debug)]
+pub(crate) struct FileState {
+    pub(crate) language: Language,
+    pub(crate) content: Result<(FileHash, Arc<FileIndex>), Unread>,
+    pub(crate) stamp: Option<Stamp>,
+}
+
+/// A look at a work tree that is to be taken, with what is known of it by now.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) tree: Box<str>,
+    pub(crate) generation: u64,
+    pub(crate) root: PathBuf,
+    pub(crate) options: WalkOptions,
+    pub(crate) files: Arc<HashMap<Arc<str>, FileState>>,
+    pub(crate) contents: Arc<Contents>,
+    pub(crate) bytes: usize,
+}
+
+/// What a look found.
+#[derive(Debug)]
+pub struct Scanned {
+    pub(crate) tree: Box<str>,
+    pub(crate) generation: u64,
+    /// None for a look at the whole tree.
+    pub(crate) only: Option<BTreeSet<PathBuf>>,
+    pub(crate) walked: Walked,
+    /// What differs from what was known.
+    pub(crate) files: Vec<(Box<str>, FileState)>,
+    /// Files that were parsed.
+    pub(crate) parsed: usize,
+    /// Files that were read.
+    pub(crate) read: usize,
+}
+
+impl Plan {
+    /// Takes the look: at the whole tree, or at `only`, paths from its root. It blocks, and takes as long as it takes to read
+    /// and parse what is new. `now` tells which files may yet change without a trace.
+    ///
+    /// # Errors
+    /// [`Error`]
+    pub fn look(self, only: Option<BTreeSet<PathBuf>>, now: SystemTime) -> Result<Scanned, Error> {
+        let only = only.map(|only| self.widened(only));
+        let walked = walk(&self.root, &self.options, only.as_ref())?;
+        let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let found = self.read_all(&walked, i64::try_from(seconds).unwrap_or(i64::MAX));
+        Ok(Scanned {
+            tree: self.tree,
+            generation: self.generation,
+            only,
+            files: found.files,
+            parsed: found.parsed,
+            read: found.read,
+            walked,
+        })
+    }
+
+    /// Where rules change, all that lies beside them is looked at.
+    fn widened(&self, only: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let widened = only.into_iter().map(|path| {
+            let is_rule = path.file_name().is_some_and(|name| name == RULES_NAME);
+            let folder = path.parent().filter(|_| is_rule).map(Path::to_owned);
+            folder.unwrap_or(path)
+        });
+        widened.collect()
+    }
+
+    fn read_all(&self, walked: &Walked, now_s: i64) -> Found {
+        let next = AtomicUsize::new(0);
+        let bytes = AtomicUsize::new(self.bytes);
+        let work = || {
+            let mut found = Found::default();
+            while let Some((path, language)) =
+                walked.files.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                self.read_one(path, *language, now_s, &bytes, &mut found);
+            }
+            found
+        };
+        let threads = THREADS.min(walked.files.len() / FILES_A_THREAD_MIN + 1);
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut found = work();
+            for other in others {
+                match other.join() {
+                    Ok(more) => found.join(more),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            found
+        })
+    }
+
+    fn read_one(
+        &self,
+        path: &str,
+        language: Language,
+        now_s: i64,
+        bytes: &AtomicUsize,
+        found: &mut Found,
+    ) {
+        let full = self.root.join(path);
+        let known = self.files.get(path);
+        let stamp = known.and_then(|known| known.stamp);
+        if stamp.is_some() && Stamp::at(&full) == stamp {
+            return;
+        }
+        found.read += 1;
+        let state = match read(&full, now_s) {
+            Err(unread) => FileState {
+                language,
+                content: Err(unread),
+                stamp: None,
+            },
+            Ok(content) => {
+                let key = (FileHash::of(&content.bytes), language);
+                let known = self.content(&content.bytes, key, bytes, found);
+                // What there is no room for may have some later.
+                let waits = matches!(known, Err(Unread::NoRoom));
+                FileState {
+                    language,
+                    content: known,
+                    stamp: content.stamp.filter(|_| !waits),
+                }
+            }
+        };
+        found.files.push((path.into(), state));
+    }
+
+    fn content(
+        &self,
+        read: &[u8],
+        key: ContentKey,
+        bytes: &AtomicUsize,
+        found: &mut Found,
+    ) -> Result<(FileHash, Arc<FileIndex>), Unread> {
+        let (hash, language) = key;
+        let known = self.contents.get(&key).or_else(|| found.contents.get(&key));
+        if let Some(known) = known {
+            return Ok((hash, Arc::clone(known)));
+        }
+        found.parsed += 1;
+        let file = match index(language, read) {
+            Ok(file) => Arc::new(file),
+            Err(extract::Error::TooLarge { .. }) => return Err(Unread::TooLarge),
+            Err(_) => return Err(Unread::TooSlow),
+        };
+        let taken = file.heap_bytes();
+        if bytes.fetch_add(taken, Ordering::Relaxed) + taken > INDEX_BYTES_MAX {
+            bytes.fetch_sub(taken, Ordering::Relaxed);
+            return Err(Unread::NoRoom);
+        }
+        found.contents.insert(key, Arc::clone(&file));
+        Ok((hash, file))
+    }
+}
+
+/// Fewer files than this are not worth another thread.
+const FILES_A_THREAD_MIN: usize = 16;
+
+/// What one thread found.
+#[derive(Default)]
+struct Found {
+    files: Vec<(Box<str>, FileState)>,
+    contents: Contents,
+    parsed: usize,
+    read: usize,
+}
+
+impl Found {
+    fn join(&mut self, more: Self) {
+        self.files.extend(more.files);
+        self.parsed += more.parsed;
+        self.read += more.read;
+    }
+}

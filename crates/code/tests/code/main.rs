@@ -1,0 +1,10 @@
+//! The code graph against sources as people write them, and against work trees that change.
+
+mod bounds;
+mod cache;
+mod change;
+mod files;
+mod golden;
+mod graph;
+mod tree;
+mod watching;

@@ -1,0 +1,398 @@
+//! Source files of a work tree: read, followed while people work, and asked about, alone and beside what was decided.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sillok_core::principal::PrincipalKind;
+
+use crate::harness::{Client, Launch, ORG, PROJECT, WORKTREE, World};
+
+/// The longest that a change may take to be seen: a second until nothing more is changed, and the look.
+const PATIENCE: Duration = Duration::from_secs(30);
+const OTHER: &str = "org/acme/project/other";
+
+const STORE: &str = "def save(text):\n    return len(text)\n\n\ndef load():\n    return ''\n";
+const API: &str = "from app.store import save\n\n\ndef handle(text):\n    return save(text)\n";
+const JOB: &str = "from app.api import handle\n\n\ndef nightly():\n    handle('x')\n";
+
+/// A work tree in a folder of its own.
+struct Tree {
+    folder: tempfile::TempDir,
+}
+
+impl Tree {
+    fn new() -> Self {
+        let tree = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        tree.write("app/__init__.py", "");
+        tree.write("app/store.py", STORE);
+        tree.write("app/api.py", API);
+        tree
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().expect("it lies in a folder")).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    async fn world(&self) -> World {
+        let named = named(self.folder.path());
+        World::start_with(|launch| launch.env("SILLOK__CODE__WORK_TREES", &named)).await
+    }
+}
+
+fn named(path: &Path) -> String {
+    format!("{{ \"{PROJECT}\" = \"{}\" }}", path.display())
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("it is a text")
+}
+
+/// Waits until what is answered is as it is to be.
+async fn comes(
+    client: &Client,
+    route: &str,
+    query: &[(&str, &str)],
+    is_good: impl Fn(&Value) -> bool,
+) -> Value {
+    let began = Instant::now();
+    loop {
+        let found = client.get(route, query).await;
+        let found = if found.status == 200 {
+            found.ok()
+        } else {
+            json!({ "refused": found.status })
+        };
+        if is_good(&found) {
+            return found;
+        }
+        assert!(
+            began.elapsed() < PATIENCE,
+            "it never comes: {route} {query:?}: {found}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// What depends on something, a line each: its node, how, and how far away.
+fn lines(found: &Value) -> Vec<String> {
+    let all = found["dependents"].as_array();
+    let line = |one: &Value| {
+        let (node, how) = (text(&one["node"]), text(&one["relation"]));
+        let sure = if one["certain"] == true { "" } else { "?" };
+        format!("{node} {how}{sure} {}", one["depth"])
+    };
+    all.into_iter().flatten().map(line).collect()
+}
+
+const SAVE: &str = "symbol:save@app/store.py";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_depends_on_a_symbol_is_told_and_follows_what_people_change() {
+    let tree = Tree::new();
+    let mut world = tree.world().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let asked = [("scope", WORKTREE), ("of", SAVE)];
+    let has = |words: &'static str| {
+        move |found: &Value| lines(found).iter().any(|line| line.starts_with(words))
+    };
+    let found = comes(
+        &agent,
+        "/v1/code/dependents",
+        &asked,
+        has("symbol:handle@app/api.py calls 1"),
+    )
+    .await;
+    assert_eq!(
+        (&found["scope"], &found["of"]),
+        (&json!(PROJECT), &json!([SAVE]))
+    );
+    let view = agent.get("/v1/code", &[("scope", WORKTREE)]).await.ok();
+    assert_eq!(
+        (&view["files"], &view["symbols"], &view["unread"]),
+        (&json!(3), &json!(3), &json!(0))
+    );
+    // What comes, what is renamed and what goes.
+    tree.write("app/job.py", JOB);
+    comes(
+        &agent,
+        "/v1/code/dependents",
+        &asked,
+        has("symbol:nightly@app/job.py calls 2"),
+    )
+    .await;
+    fs::rename(tree.at("app/job.py"), tree.at("app/night.py")).unwrap();
+    let found = comes(
+        &agent,
+        "/v1/code/dependents",
+        &asked,
+        has("symbol:nightly@app/night.py calls 2"),
+    )
+    .await;
+    assert!(!has("symbol:nightly@app/job.py")(&found), "{found}");
+    fs::remove_file(tree.at("app/night.py")).unwrap();
+    let is_gone = |found: &Value| has("symbol:handle")(found) && !has("symbol:nightly")(found);
+    comes(&agent, "/v1/code/dependents", &asked, is_gone).await;
+    // The same is known after a restart.
+    world.stop();
+    let launch = world.launch();
+    let server = launch
+        .env("SILLOK__CODE__WORK_TREES", named(tree.folder.path()))
+        .start()
+        .await;
+    let admin = Client::admin_of(&server);
+    comes(&admin, "/v1/code/dependents", &asked, is_gone).await;
+    server.stop();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn symbols_are_found_by_file_and_by_name_with_their_signatures() {
+    let tree = Tree::new();
+    let world = tree.world().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let of_name = [("scope", WORKTREE), ("name", "save")];
+    let is_there = |found: &Value| found["symbols"][0]["name"] == "save";
+    let found = comes(&agent, "/v1/code/symbols", &of_name, is_there).await;
+    let symbol = &found["symbols"][0];
+    let told = [
+        &symbol["node"],
+        &symbol["kind"],
+        &symbol["file"],
+        &symbol["signature"],
+    ];
+    assert_eq!(
+        told,
+        [SAVE, "function", "app/store.py", "def save(text)"]
+            .map(|text| json!(text))
+            .each_ref()
+    );
+    assert_eq!(
+        (&symbol["first_line"], &symbol["last_line"]),
+        (&json!(1), &json!(2))
+    );
+    let of_file = [
+        ("scope", WORKTREE),
+        ("file", "app/store.py"),
+        ("limit", "1"),
+    ];
+    let found = agent.get("/v1/code/symbols", &of_file).await.ok();
+    assert_eq!(
+        (found["symbols"].as_array().map(Vec::len), &found["more"]),
+        (Some(1), &json!(1))
+    );
+    let both = [
+        ("scope", WORKTREE),
+        ("file", "app/store.py"),
+        ("name", "load"),
+    ];
+    let found = agent.get("/v1/code/symbols", &both).await.ok();
+    assert_eq!(
+        (&found["symbols"][0]["name"], &found["more"]),
+        (&json!("load"), &json!(0))
+    );
+    // The id stays when the body changes, and the signature is that of now.
+    let id = text(&symbol["id"]).to_owned();
+    tree.write(
+        "app/store.py",
+        &STORE.replace("def save(text):", "def save(text, at=0):"),
+    );
+    let is_new = |found: &Value| found["symbols"][0]["signature"] == "def save(text, at=0)";
+    let found = comes(&agent, "/v1/code/symbols", &of_name, is_new).await;
+    assert_eq!(found["symbols"][0]["id"], json!(id));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn from_a_decision_a_query_goes_on_to_the_code_that_it_applies_to() {
+    let tree = Tree::new();
+    let world = tree.world().await;
+    let admin = world.admin();
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let applies = json!([{ "kind": "APPLIES_TO", "to": SAVE }]);
+    let saved = json!({
+        "scope": PROJECT, "title": "Texts are saved whole", "content": "No part of a text is saved.", "rank": "lock",
+        "reason": "half a text is none", "relations": applies,
+    });
+    admin.post("/v1/decisions", &saved).await.ok();
+    let asked = [("scope", WORKTREE), ("of", SAVE)];
+    comes(&agent, "/v1/code/dependents", &asked, |found| {
+        !lines(found).is_empty()
+    })
+    .await;
+    let query = "MATCH (d:Decision)-[:APPLIES_TO]->(s:Symbol)<-[c:CALLS]-(m:Symbol)<-[:CONTAINS]-(f:File) \
+                 RETURN d.title, s.name, m.name, f.path, c.certain";
+    let mut body = json!({ "scope": WORKTREE, "query": query, "code": true });
+    let found = agent.post("/v1/graph/query", &body).await.ok();
+    let row = json!([
+        "Texts are saved whole",
+        "save",
+        "handle",
+        "app/api.py",
+        true
+    ]);
+    assert_eq!(found["rows"], json!([row]));
+    body["code_under"] = json!("app/");
+    assert_eq!(
+        agent.post("/v1/graph/query", &body).await.ok()["rows"],
+        json!([row])
+    );
+    body["code_under"] = json!("elsewhere");
+    assert_eq!(
+        agent.post("/v1/graph/query", &body).await.ok()["rows"],
+        json!([])
+    );
+    // Without code the graph is what it was.
+    let bare = json!({ "scope": WORKTREE, "query": query });
+    assert_eq!(
+        agent.post("/v1/graph/query", &bare).await.ok()["rows"],
+        json!([])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_known_not_seen_or_wrong_is_refused_with_its_code() {
+    let tree = Tree::new();
+    let world = tree.world().await;
+    let admin = world.admin();
+    comes(&admin, "/v1/code", &[("scope", PROJECT)], |view| {
+        view["looks"] != 0
+    })
+    .await;
+    let foreign = world.principal(PrincipalKind::Agent, OTHER).await;
+    let of = |scope: &'static str, of: &'static str| vec![("scope", scope), ("of", of)];
+    let cases: Vec<(&str, Vec<(&str, &str)>, u16, &str)> = vec![
+        ("/v1/code", vec![("scope", OTHER)], 404, "not_found"),
+        ("/v1/code", vec![("scope", ORG)], 404, "not_found"),
+        ("/v1/code", vec![("scope", "org")], 400, "invalid_scope"),
+        (
+            "/v1/code/symbols",
+            vec![("scope", PROJECT)],
+            400,
+            "invalid_argument",
+        ),
+        (
+            "/v1/code/symbols",
+            vec![("scope", PROJECT), ("file", "app/none.py")],
+            404,
+            "not_found",
+        ),
+        (
+            "/v1/code/symbols",
+            vec![("scope", PROJECT), ("file", "../x.py")],
+            400,
+            "invalid_argument",
+        ),
+        (
+            "/v1/code/symbols",
+            vec![("scope", PROJECT), ("name", "save"), ("limit", "0")],
+            400,
+            "invalid_argument",
+        ),
+        (
+            "/v1/code/symbols",
+            vec![("scope", PROJECT), ("name", "save"), ("limit", "1001")],
+            413,
+            "too_large",
+        ),
+        (
+            "/v1/code/dependents",
+            of(PROJECT, "file:app/none.py"),
+            404,
+            "not_found",
+        ),
+        (
+            "/v1/code/dependents",
+            of(PROJECT, "symbol:none"),
+            404,
+            "not_found",
+        ),
+        (
+            "/v1/code/dependents",
+            of(PROJECT, "save"),
+            400,
+            "invalid_argument",
+        ),
+        (
+            "/v1/code/dependents",
+            of(
+                PROJECT,
+                "decision:org/acme#01900000-0000-7000-8000-000000000000",
+            ),
+            400,
+            "invalid_argument",
+        ),
+    ];
+    for (route, query, status, code) in cases {
+        admin.get(route, &query).await.refused(status, code);
+    }
+    for route in ["/v1/code", "/v1/code/symbols", "/v1/code/dependents"] {
+        let mut query = vec![("scope", PROJECT)];
+        match route {
+            "/v1/code/symbols" => query.push(("name", "save")),
+            "/v1/code/dependents" => query.push(("of", SAVE)),
+            _ => {}
+        }
+        foreign.get(route, &query).await.refused(403, "forbidden");
+    }
+    let query = json!({ "scope": OTHER, "query": "MATCH (f:File) RETURN f.path", "code": true });
+    foreign
+        .post("/v1/graph/query", &query)
+        .await
+        .refused(404, "not_found");
+    let nowhere =
+        Launch::new(&tree.at("data")).env("SILLOK__CODE__WORK_TREES", named(Path::new("/nowhere")));
+    let (status, said) = nowhere.start_in_vain(PATIENCE);
+    assert_eq!(status.code(), Some(78), "{said}");
+    assert!(said.contains("code.work_trees"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_line_tells_of_the_work_tree_its_symbols_and_what_depends_on_them() {
+    let tree = Tree::new();
+    let world = tree.world().await;
+    comes(&world.admin(), "/v1/code", &[("scope", PROJECT)], |view| {
+        view["looks"] != 0
+    })
+    .await;
+    let status = world
+        .sillok(&format!("code status --scope {WORKTREE} --json"))
+        .json();
+    assert_eq!(
+        (&status["scope"], &status["files"]),
+        (&json!(PROJECT), &json!(3))
+    );
+    let found = world
+        .sillok(&format!("code symbols save --scope {WORKTREE} --json"))
+        .json();
+    assert_eq!(found["symbols"][0]["node"], SAVE);
+    let line = format!("code dependents {SAVE} --scope {WORKTREE}");
+    let found = world.sillok(&format!("{line} --json")).json();
+    assert!(
+        lines(&found).contains(&"symbol:handle@app/api.py calls 1".to_owned()),
+        "{found}"
+    );
+    let shown = world.sillok(&line);
+    shown.ended(0);
+    assert!(
+        shown.stdout.contains("symbol:handle@app/api.py"),
+        "{}",
+        shown.stdout
+    );
+    world
+        .sillok(&format!("code dependents symbol:none --scope {WORKTREE}"))
+        .ended(1);
+    let query = "MATCH(f:File)RETURN(f.path)AS(p)";
+    world
+        .sillok(&format!(
+            "graph query {query} --scope {WORKTREE} --code-under app"
+        ))
+        .ended(2);
+}
