@@ -69,20 +69,49 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     let worst = |of: &dyn Fn(&Indexed) -> f64| runs.iter().map(of).fold(0.0, f64::max);
     let among = format!("code: a work tree of {lines} lines");
     let mut row = |what: &str, figure: f64, unit, floor: Option<f64>| {
-        let row = Row::new(format!("{among}, {what}, worst of {RUNS} runs"), figure, unit);
+        let row = Row::new(
+            format!("{among}, {what}, worst of {RUNS} runs"),
+            figure,
+            unit,
+        );
         report.add(match floor {
             Some(most) => row.with_floor(Floor::AtMost(most)),
             None => row,
         });
     };
-    row("first index", worst(&|one| one.first_s), "s", Some(FIRST_S_MAX));
+    row(
+        "first index",
+        worst(&|one| one.first_s),
+        "s",
+        Some(FIRST_S_MAX),
+    );
     let changed = format!("one changed file, slowest of {CHANGES}");
-    row(&changed, worst(&|one| one.changed_ms), "ms", Some(CHANGED_MS_MAX));
+    row(
+        &changed,
+        worst(&|one| one.changed_ms),
+        "ms",
+        Some(CHANGED_MS_MAX),
+    );
     let peak = worst(&|one| one.peak_bytes as f64 / 1e6);
     row("memory at its peak", peak, "MB", Some(PEAK_MB_MAX));
-    row("a look where nothing is new", worst(&|one| one.again_ms), "ms", None);
-    row("dependents of a symbol", worst(&|one| one.dependents_ms), "ms", None);
-    row("the cache is stored", worst(&|one| one.stored_ms), "ms", None);
+    row(
+        "a look where nothing is new",
+        worst(&|one| one.again_ms),
+        "ms",
+        None,
+    );
+    row(
+        "dependents of a symbol",
+        worst(&|one| one.dependents_ms),
+        "ms",
+        None,
+    );
+    row(
+        "the cache is stored",
+        worst(&|one| one.stored_ms),
+        "ms",
+        None,
+    );
     row("the cache is read", worst(&|one| one.loaded_ms), "ms", None);
     Ok(())
 }
@@ -124,7 +153,9 @@ pub(crate) fn child(lines: u64, folder: &Path) -> Result<Indexed, Error> {
     let lines = known.map(|file| u64::from(file.lines)).sum();
     let cache = folder.join("cache");
     let began = Instant::now();
-    index.save(&cache).map_err(|error| Error::Wrong(error.to_string()))?;
+    index
+        .save(&cache)
+        .map_err(|error| Error::Wrong(error.to_string()))?;
     let stored_ms = ms(began);
     // What is known and what is read are not in memory at once, as in a server that starts.
     let contents = index.contents_count();
@@ -134,7 +165,11 @@ pub(crate) fn child(lines: u64, folder: &Path) -> Result<Indexed, Error> {
     let loaded = CodeIndex::load(&cache).map_err(|error| Error::Wrong(error.to_string()))?;
     let loaded = loaded.into_index();
     let loaded_ms = ms(began);
-    expect(loaded.contents_count(), contents, "contents are in the cache")?;
+    expect(
+        loaded.contents_count(),
+        contents,
+        "contents are in the cache",
+    )?;
     Ok(Indexed {
         files: files as u64,
         lines,
@@ -154,7 +189,9 @@ fn look(index: &mut CodeIndex, only: Option<&str>) -> Result<(f64, Changes), Err
     let began = Instant::now();
     let plan = index.plan(TREE).ok_or_else(gone)?;
     let wrong = |error: &dyn std::fmt::Display| Error::Wrong(error.to_string());
-    let scanned = plan.look(only, SystemTime::now()).map_err(|error| wrong(&error))?;
+    let scanned = plan
+        .look(only, SystemTime::now())
+        .map_err(|error| wrong(&error))?;
     let changes = index.apply(scanned).map_err(|error| wrong(&error))?;
     Ok((ms(began), changes))
 }

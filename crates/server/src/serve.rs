@@ -307,7 +307,7 @@ mod tests {
         let mut config = Config::default();
         config.server.data = path.to_owned();
         config.server.address = "127.0.0.1:0".parse().unwrap();
-        config.index.engine = crate::config::IndexEngine::Exact;
+        config.index.engine = config::IndexEngine::Exact;
         config
     }
 

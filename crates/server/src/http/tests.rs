@@ -67,7 +67,15 @@ impl Server {
         node.register_metrics(&mut metrics);
         let trees = config.code.of_scopes().unwrap();
         let code = Code::follow(trees, data.directory.code()).unwrap();
-        let app = App::new(node, data.store.clone(), &config, key, stopping, metrics, code);
+        let app = App::new(
+            node,
+            data.store.clone(),
+            &config,
+            key,
+            stopping,
+            metrics,
+            code,
+        );
         let admin = data.directory.admin_secret(&config.server).unwrap();
         Self {
             router: router(app.clone()),
