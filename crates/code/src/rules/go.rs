@@ -35,6 +35,7 @@ pub(super) const TABLE: &[(&str, Role)] = &[
     ("package_clause", Role::Reads(package)),
     ("import_spec", Role::Reads(import)),
     ("call_expression", Role::Reads(call)),
+    ("type_conversion_expression", Role::Reads(conversion)),
 ];
 
 /// What may stand before a name that is called.
@@ -109,6 +110,24 @@ fn call(site: &Site<'_, '_>, found: &mut Found) {
                 .map(|operand| site.qualifier(operand, NAMES));
             let name = function.field_text("field").unwrap_or_default();
             found.call(site, Some(&before.unwrap_or_default()), &name);
+        }
+        _ => {}
+    }
+}
+
+/// What is given types in brackets and a value reads the same, whether it is a function or a type.
+fn conversion(site: &Site<'_, '_>, found: &mut Found) {
+    let of = site.field("type").filter(|of| of.kind() == "generic_type");
+    let Some(of) = of.and_then(|of| of.child_by_field_name("type")) else {
+        return;
+    };
+    let named = site.at(of);
+    match of.kind() {
+        "type_identifier" => found.call(site, None, &site.text(of)),
+        "qualified_type" => {
+            let package = named.field_text("package").unwrap_or_default();
+            let name = named.field_text("name").unwrap_or_default();
+            found.call(site, Some(&package), &name);
         }
         _ => {}
     }

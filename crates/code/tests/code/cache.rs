@@ -77,7 +77,7 @@ proptest! {
         if cuts {
             bytes.truncate(at);
         } else {
-            bytes[at] ^= 1 << bit;
+            bytes[at] ^= 1_u8 << bit;
         }
         std::fs::write(&path, bytes).unwrap();
         let loaded = CodeIndex::load(folder.path()).unwrap();

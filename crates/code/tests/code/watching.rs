@@ -29,7 +29,7 @@ fn watch(tree: &Tree) -> (Watch, Receiver<Batch>) {
 }
 
 /// Follows what is told until the index lists these files.
-fn follow(tree: &Tree, index: &mut CodeIndex, told: &Receiver<Batch>, expected: &[&str]) {
+fn follow(index: &mut CodeIndex, told: &Receiver<Batch>, expected: &[&str]) {
     let begun = Instant::now();
     loop {
         let known = index.tree("t").unwrap();
@@ -61,10 +61,9 @@ fn what_changes_is_told_and_what_is_ignored_is_not() {
         Err(std::sync::mpsc::RecvTimeoutError::Timeout)
     );
     tree.write("src/b.py", "");
-    follow(&tree, &mut index, &told, &["src/a.py", "src/b.py"]);
+    follow(&mut index, &told, &["src/a.py", "src/b.py"]);
     tree.write("new/deep/c.py", "");
     follow(
-        &tree,
         &mut index,
         &told,
         &["new/deep/c.py", "src/a.py", "src/b.py"],
@@ -73,14 +72,12 @@ fn what_changes_is_told_and_what_is_ignored_is_not() {
     tree.write("new/deep/d.py", "");
     tree.remove("src/a.py");
     follow(
-        &tree,
         &mut index,
         &told,
         &["new/deep/c.py", "new/deep/d.py", "src/b.py"],
     );
     tree.rename("new", "src/moved");
     follow(
-        &tree,
         &mut index,
         &told,
         &["src/b.py", "src/moved/deep/c.py", "src/moved/deep/d.py"],
@@ -94,7 +91,7 @@ fn what_changes_is_told_and_what_is_ignored_is_not() {
         "src/moved/deep/d.py",
         "src/moved/deep/e.py",
     ];
-    follow(&tree, &mut index, &told, &expected);
+    follow(&mut index, &told, &expected);
     drop(watch);
     tree.write("src/f.py", "");
     assert_eq!(
