@@ -154,7 +154,7 @@ fn imports_of_typescript_lead_to_modules_and_packages() {
 }
 
 #[test]
-fn imports_of_python_go_java_and_c_lead_to_files() {
+fn imports_of_python_lead_to_modules() {
     let tree = Tree::new(&[
         ("py/src/app/__init__.py", ""),
         (
@@ -166,6 +166,33 @@ fn imports_of_python_go_java_and_c_lead_to_files() {
             "class User: pass\ndef load(): pass\n",
         ),
         ("py/src/app/base.py", "def go(): pass\ndef open(): pass\n"),
+    ]);
+    let index = tree.index();
+    let tree = index.tree("t").unwrap();
+    let main = "py/src/app/main.py";
+    assert_eq!(
+        imported(tree, main),
+        targets(&["py/src/app/base.py", "py/src/app/models.py"])
+    );
+    assert_eq!(
+        meant(tree, main, "User"),
+        certain(&["py/src/app/models.py User"])
+    );
+    assert_eq!(meant(tree, main, "go"), certain(&["py/src/app/base.py go"]));
+    assert_eq!(
+        meant(tree, main, "load"),
+        certain(&["py/src/app/models.py load"])
+    );
+    // What is not imported may be what the language has.
+    assert_eq!(
+        meant(tree, main, "open"),
+        (vec!["py/src/app/base.py open".to_owned()], false)
+    );
+}
+
+#[test]
+fn imports_of_go_java_and_c_lead_to_files() {
+    let tree = Tree::new(&[
         ("go/go.mod", "module example.com/it\n"),
         (
             "go/main.go",
@@ -199,25 +226,6 @@ fn imports_of_python_go_java_and_c_lead_to_files() {
     ]);
     let index = tree.index();
     let tree = index.tree("t").unwrap();
-    let main = "py/src/app/main.py";
-    assert_eq!(
-        imported(tree, main),
-        targets(&["py/src/app/base.py", "py/src/app/models.py"])
-    );
-    assert_eq!(
-        meant(tree, main, "User"),
-        certain(&["py/src/app/models.py User"])
-    );
-    assert_eq!(meant(tree, main, "go"), certain(&["py/src/app/base.py go"]));
-    assert_eq!(
-        meant(tree, main, "load"),
-        certain(&["py/src/app/models.py load"])
-    );
-    // What is not imported may be what the language has.
-    assert_eq!(
-        meant(tree, main, "open"),
-        (vec!["py/src/app/base.py open".to_owned()], false)
-    );
     assert_eq!(
         imported(tree, "go/main.go"),
         targets(&["go/store/a.go", "go/store/b.go"])

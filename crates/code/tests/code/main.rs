@@ -1,5 +1,7 @@
 //! The code graph against sources as people write them, and against work trees that change.
 
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
 mod bounds;
 mod cache;
 mod change;
