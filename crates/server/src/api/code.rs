@@ -51,7 +51,7 @@ pub struct WorkTreeView {
     /// Files that are listed and could not be read, or are too large: nothing is known of what they hold.
     pub unread: u64,
     /// Entries that were passed over, by why: `links`, `special` (devices, pipes, sockets), `names` (no UTF-8, or too long),
-    /// `unreadable`, `files` (over the number that is listed).
+    /// `unreadable`, `files` (over the number that is listed), `rules` (files of what git ignores that were not read).
     pub passed: BTreeMap<String, u64>,
     /// Whether the look ended at its bound, so that something is missing.
     pub cut: bool,
@@ -76,6 +76,7 @@ impl WorkTreeView {
             ("names", passed.names),
             ("unreadable", passed.unreadable),
             ("files", passed.files),
+            ("rules", passed.rules),
         ];
         Self {
             scope: seen.scope.clone(),
