@@ -4,10 +4,10 @@
 //! crates. How values are found is [`layers`]'. It must not know how anything is used.
 
 mod cluster;
-mod code;
 mod engines;
 mod foundationdb;
 mod git;
+mod graph;
 mod index;
 pub mod layers;
 mod log;
@@ -27,9 +27,9 @@ use sillok_core::quota::QuotasConfig;
 use sillok_perception::{CognifierConfig, EmbedderConfig};
 
 pub use cluster::ClusterConfig;
-pub use code::CodeConfig;
 pub use foundationdb::FoundationDbConfig;
 pub use git::GitConfig;
+pub use graph::GraphConfig;
 pub use index::{IndexConfig, IndexEngine};
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 pub use log::{LogConfig, LogFormat};
@@ -71,8 +71,8 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// `[git]`
     pub git: GitConfig,
-    /// `[code]`
-    pub code: CodeConfig,
+    /// `[graph]`
+    pub graph: GraphConfig,
     /// `[maintenance]`
     pub maintenance: MaintenanceConfig,
     /// `[dedup]`
@@ -231,7 +231,7 @@ impl Config {
         self.telemetry.check()?;
         self.log.check()?;
         self.git.check()?;
-        self.code.check()?;
+        self.graph.check()?;
         self.maintenance.check()?;
         self.cluster.check()?;
         within(

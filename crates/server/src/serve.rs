@@ -229,9 +229,8 @@ async fn follow(data: &OpenData, config: &Config) -> Result<Code, Error> {
         let reason = error.message;
         Error::Config(config::Error::Invalid { reason })
     };
-    let (trees, cache) = (config.code.of_scopes(), data.directory.code());
-    let trees = trees.map_err(invalid)?;
-    let following = tokio::task::spawn_blocking(move || Code::follow(trees, cache)).await;
+    let (config, cache) = (config.graph.clone(), data.directory.code());
+    let following = tokio::task::spawn_blocking(move || Code::follow(&config, cache)).await;
     let code = following.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
     code.map_err(invalid)
 }

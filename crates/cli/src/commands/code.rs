@@ -12,6 +12,8 @@ use crate::session::Session;
 
 /// Characters of a signature or a node on one line.
 const LINE_CHARS_MAX: usize = 100;
+/// Characters of why a look failed.
+const FAILED_CHARS_MAX: usize = 300;
 
 /// Carries out `code`.
 ///
@@ -35,6 +37,10 @@ async fn status(session: &Session, args: &args::CodeStatus) -> Result<(), Failur
 
 fn described(style: Style, tree: &WorkTreeView) -> String {
     let mut lines = vec![style.name(tree.scope.as_str())];
+    if let Some(failed) = &tree.failed {
+        let failed = one_line(failed, FAILED_CHARS_MAX);
+        lines.push(style.bad(&format!("the last look at it failed: {failed}")));
+    }
     if tree.looks == 0 {
         lines.push(style.bad("it was not looked at yet"));
         return lines.join("\n");
@@ -44,10 +50,15 @@ fn described(style: Style, tree: &WorkTreeView) -> String {
     if tree.unread > 0 {
         lines.push(format!("{} files could not be read", tree.unread));
     }
-    let passed = tree.passed.iter().filter(|(_, many)| **many > 0);
-    let passed: Vec<String> = passed.map(|(why, many)| format!("{many} {why}")).collect();
-    if !passed.is_empty() {
-        lines.push(format!("passed over: {}", passed.join(", ")));
+    for (what, counts) in [
+        ("passed over", &tree.passed),
+        ("not told of what was read", &tree.left_out),
+    ] {
+        let counts = counts.iter().filter(|(_, many)| **many > 0);
+        let counts: Vec<String> = counts.map(|(why, many)| format!("{many} {why}")).collect();
+        if !counts.is_empty() {
+            lines.push(format!("{what}: {}", counts.join(", ")));
+        }
     }
     if tree.cut {
         lines.push(style.bad("the look ended at its bound: something is missing"));
@@ -83,6 +94,9 @@ fn listed(style: Style, found: &SymbolsFound) -> String {
     let mut lines = vec![table(style, &["where", "kind", "name", "signature"], &rows)];
     if found.more > 0 {
         lines.push(style.dim(&format!("… and {} more (--limit)", found.more)));
+    }
+    if found.cut {
+        lines.push(style.bad("there may be more: too many have the name, or the time was over"));
     }
     lines.join("\n")
 }
@@ -126,7 +140,8 @@ fn missing(cut: &CodeCut) -> String {
     let why = match cut.reason {
         CodeCutReason::Nodes => "there are more (--nodes-max)",
         CodeCutReason::Depth => "there are more further away (--depth-max)",
-        CodeCutReason::Lookups => "there may be more: as many files were looked into as may be",
+        CodeCutReason::Lookups => "there may be more: as much was looked at as may be",
+        CodeCutReason::Time => "there may be more: the time was over",
     };
     format!(
         "{why}: what depends on {} of them was not looked for",
@@ -197,9 +212,12 @@ mod tests {
         let mut tree = WorkTreeView {
             scope: Scope::parse("org/a/project/p").unwrap(),
             looks: 0,
+            failed: Some("it is\ngone".to_owned()),
             files: 0,
             symbols: 0,
+            parsed: 0,
             unread: 0,
+            left_out: [("errors".to_owned(), 3), ("calls".to_owned(), 0)].into(),
             passed: [("links".to_owned(), 2), ("names".to_owned(), 0)].into(),
             cut: false,
             partial: true,
@@ -207,9 +225,17 @@ mod tests {
         assert!(described(PLAIN, &tree).contains("not looked at yet"));
         (tree.looks, tree.files) = (1, 7);
         let shown = described(PLAIN, &tree);
-        for words in ["7 source files", "passed over: 2 links", "not watched"] {
+        for words in [
+            "the last look at it failed: it is gone",
+            "7 source files",
+            "passed over: 2 links",
+            "not told of what was read: 3 errors",
+            "not watched",
+        ] {
             assert!(shown.contains(words), "{shown}");
         }
-        assert!(!shown.contains("names"), "{shown}");
+        for words in ["names", "calls"] {
+            assert!(!shown.contains(words), "{shown}");
+        }
     }
 }

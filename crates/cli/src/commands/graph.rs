@@ -89,11 +89,8 @@ fn described(style: Style, schema: &GraphSchema) -> String {
     }
     for kind in schema.kinds {
         let name = style.name(&format!("[:{}]", kind.name));
-        let to = kind.to.join(" or ");
-        lines.push(format!(
-            "{name}  from {} to {to}: {}",
-            kind.from, kind.means
-        ));
+        let (from, to) = (kind.from.join(" or "), kind.to.join(" or "));
+        lines.push(format!("{name}  from {from} to {to}: {}", kind.means));
         lines.extend(kind.properties.iter().map(property));
     }
     let declared = "and each declared kind by its name, from Decision to Decision: `sillok decision kinds` lists them";
@@ -146,6 +143,7 @@ mod tests {
             "(:Decision)  a decision that holds",
             "  title (text): what was decided, in a line",
             "[:APPLIES_TO]  from Decision to File or Symbol: ",
+            "[:CALLS]  from File or Symbol to Symbol: ",
             "  confidence (number): ",
             "`sillok decision kinds`",
         ] {

@@ -65,8 +65,7 @@ impl Server {
         let key = data.directory.token_key(&config.server).unwrap();
         let mut metrics = super::metrics::registry();
         node.register_metrics(&mut metrics);
-        let trees = config.code.of_scopes().unwrap();
-        let code = Code::follow(trees, data.directory.code()).unwrap();
+        let code = Code::follow(&config.graph, data.directory.code()).unwrap();
         let app = App::new(
             node,
             data.store.clone(),

@@ -33,7 +33,9 @@ pub(super) async fn symbols(
     let asked = read.query.parse()?;
     authorize_read(&read.session.principal, &asked.scope)?;
     let scope = asked.scope.clone();
-    let found = app.ask_code(scope, move |seen| SymbolsFound::of(seen, &asked));
+    let found = app.ask_code(scope, move |seen, is_over| {
+        SymbolsFound::of(seen, &asked, is_over)
+    });
     Ok(Json(found.await?))
 }
 
@@ -48,6 +50,8 @@ pub(super) async fn dependents(
     let asked = read.query.parse()?;
     authorize_read(&read.session.principal, &asked.scope)?;
     let scope = asked.scope.clone();
-    let found = app.ask_code(scope, move |seen| CodeDependents::of(seen, &asked));
+    let found = app.ask_code(scope, move |seen, is_over| {
+        CodeDependents::of(seen, &asked, is_over)
+    });
     Ok(Json(found.await?))
 }
