@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sillok_core::decision::Node;
 use sillok_core::principal::PrincipalKind;
 
 use crate::harness::{Client, Launch, ORG, PROJECT, WORKTREE, World};
@@ -45,7 +46,7 @@ impl Tree {
 
     async fn world(&self) -> World {
         let named = named(self.folder.path());
-        World::start_with(|launch| launch.env("SILLOK__CODE__WORK_TREES", &named)).await
+        World::start_with(|launch| launch.env("SILLOK__GRAPH__WORK_TREES", &named)).await
     }
 }
 
@@ -58,7 +59,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// Waits until what is answered is as it is to be.
-async fn comes(
+pub(crate) async fn comes(
     client: &Client,
     route: &str,
     query: &[(&str, &str)],
@@ -142,16 +143,34 @@ async fn what_depends_on_a_symbol_is_told_and_follows_what_people_change() {
     fs::remove_file(tree.at("app/night.py")).unwrap();
     let is_gone = |found: &Value| has("symbol:handle")(found) && !has("symbol:nightly")(found);
     comes(&agent, "/v1/code/dependents", &asked, is_gone).await;
-    // The same is known after a restart.
+    // The same is known after a restart, and nothing is parsed for it once it was stored.
+    let view = agent.get("/v1/code", &[("scope", WORKTREE)]).await.ok();
+    assert!(view["parsed"].as_u64() >= Some(4), "{view}");
+    stored(&world).await;
     world.stop();
     let launch = world.launch();
     let server = launch
-        .env("SILLOK__CODE__WORK_TREES", named(tree.folder.path()))
+        .env("SILLOK__GRAPH__WORK_TREES", named(tree.folder.path()))
         .start()
         .await;
     let admin = Client::admin_of(&server);
     comes(&admin, "/v1/code/dependents", &asked, is_gone).await;
+    let view = admin.get("/v1/code", &[("scope", PROJECT)]).await.ok();
+    assert_eq!(
+        (&view["files"], &view["parsed"]),
+        (&json!(3), &json!(0)),
+        "{view}"
+    );
     server.stop();
+}
+
+/// Waits until what is known is stored.
+async fn stored(world: &World) {
+    let (file, began) = (world.data().join("code/code-index.bin"), Instant::now());
+    while !file.exists() {
+        assert!(began.elapsed() < PATIENCE, "it is never stored");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -258,6 +277,33 @@ async fn from_a_decision_a_query_goes_on_to_the_code_that_it_applies_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_decision_meets_a_method_by_its_own_name_and_files_call_as_symbols_do() {
+    let tree = Tree::new();
+    let client = "from app.store import save\n\n\nclass Client:\n    def read(self):\n        save('')\n\n\nsave('x')\n";
+    tree.write("app/client.py", client);
+    let world = tree.world().await;
+    let admin = world.admin();
+    let applies = json!([{ "kind": "APPLIES_TO", "to": "symbol:read@app/client.py" }]);
+    let saved = json!({
+        "scope": PROJECT, "title": "Reading saves", "content": "What is read is saved.", "rank": "lock",
+        "reason": "so that it is there", "relations": applies,
+    });
+    admin.post("/v1/decisions", &saved).await.ok();
+    let at = [("scope", PROJECT)];
+    comes(&admin, "/v1/code", &at, |view| view["files"] == 4).await;
+    let ask = async |query: &str| {
+        let body = json!({ "scope": PROJECT, "query": query, "code": true });
+        admin.post("/v1/graph/query", &body).await.ok()["rows"].clone()
+    };
+    let method =
+        "MATCH (d:Decision)-[:APPLIES_TO]->(s:Symbol)-[:CALLS]->(t:Symbol) RETURN s.node, t.name";
+    let node = "symbol:Client.read@app/client.py";
+    assert_eq!(ask(method).await, json!([[node, "save"]]));
+    let file = "MATCH (f:File)-[:CALLS]->(t:Symbol) RETURN f.path, t.node";
+    assert_eq!(ask(file).await, json!([["app/client.py", SAVE]]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_known_not_seen_or_wrong_is_refused_with_its_code() {
     let tree = Tree::new();
     let world = tree.world().await;
@@ -347,11 +393,139 @@ async fn what_is_not_known_not_seen_or_wrong_is_refused_with_its_code() {
         .post("/v1/graph/query", &query)
         .await
         .refused(404, "not_found");
-    let nowhere =
-        Launch::new(&tree.at("data")).env("SILLOK__CODE__WORK_TREES", named(Path::new("/nowhere")));
-    let (status, said) = nowhere.start_in_vain(PATIENCE);
-    assert_eq!(status.code(), Some(78), "{said}");
-    assert!(said.contains("code.work_trees"), "{said}");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_kept_to_is_refused_by_its_key() {
+    let tree = Tree::new();
+    let (good, nowhere) = (named(tree.folder.path()), named(Path::new("/nowhere")));
+    let globs = format!("[{}]", vec!["\"a\""; 257].join(", "));
+    for (key, value, said) in [
+        ("WORK_TREES", nowhere.as_str(), "graph.work_trees"),
+        ("WORK_TREES", "{ \"org/acme\" = \"/\" }", "graph.work_trees"),
+        ("WATCH", "[\"../src\"]", "graph.watch"),
+        ("WATCH", "[]", "graph.watch"),
+        ("WATCH", "./src", "graph.watch"),
+        ("IGNORE", "[\"{a\"]", "graph.ignore"),
+        ("IGNORE", globs.as_str(), "graph.ignore"),
+        ("IGNORE", "[1]", "graph"),
+        ("DEBOUNCE_MS", "0", "graph.debounce_ms"),
+        ("DEBOUNCE_MS", "60001", "graph.debounce_ms"),
+        ("ENABLED", "perhaps", "graph.enabled"),
+        ("ROOTS", "[]", "graph.roots"),
+    ] {
+        let launch = Launch::new(&tree.at("data")).env("SILLOK__GRAPH__WORK_TREES", &good);
+        let launch = launch.env(&format!("SILLOK__GRAPH__{key}"), value);
+        let (status, all) = launch.start_in_vain(PATIENCE);
+        assert_eq!(status.code(), Some(78), "{key} = {value}: {all}");
+        assert!(all.contains(said), "{key} = {value}: {all}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_configured_is_followed_and_nothing_else() {
+    let tree = Tree::new();
+    for path in ["src/a.py", "src/gen/b.py", "src/c.test.ts"] {
+        tree.write(path, "");
+    }
+    let trees = named(tree.folder.path());
+    let configured = |launch: Launch| {
+        launch
+            .env("SILLOK__GRAPH__WORK_TREES", &trees)
+            .env("SILLOK__GRAPH__WATCH", "[\"./src\"]")
+            .env("SILLOK__GRAPH__IGNORE", "[\"gen/\"]")
+            .env("SILLOK__GRAPH__DEBOUNCE_MS", "50")
+    };
+    let mut world = World::start_with(configured).await;
+    let admin = world.admin();
+    let at = [("scope", PROJECT)];
+    let has = |many: u64| move |view: &Value| view["files"] == many;
+    comes(&admin, "/v1/code", &at, has(2)).await;
+    // What lies beside is not read, whatever changes there.
+    tree.write("app/d.py", "");
+    tree.write("src/gen/e.py", "");
+    tree.write("src/f.py", STORE);
+    let view = comes(&admin, "/v1/code", &at, |view| view["symbols"] == 2).await;
+    assert_eq!(view["files"], 3, "{view}");
+    for file in ["app/store.py", "src/gen/b.py"] {
+        let asked = [("scope", PROJECT), ("file", file)];
+        let refused = admin.get("/v1/code/symbols", &asked).await;
+        refused.refused(404, "not_found");
+    }
+    world.stop();
+    let launch = configured(world.launch()).env("SILLOK__GRAPH__ENABLED", "false");
+    let server = launch.start().await;
+    let admin = Client::admin_of(&server);
+    let refused = admin.get("/v1/code", &at).await.refused(404, "not_found");
+    assert!(text(&refused["detail"]).contains("[graph]"), "{refused}");
+    server.stop();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_work_tree_that_goes_is_said_to_be_gone_and_is_read_again_when_it_is_back() {
+    let tree = Tree::new();
+    let root = tree.at("work");
+    tree.write("work/store.py", STORE);
+    let trees = named(&root);
+    let world = World::start_with(|launch| launch.env("SILLOK__GRAPH__WORK_TREES", &trees)).await;
+    let admin = world.admin();
+    let at = [("scope", PROJECT)];
+    comes(&admin, "/v1/code", &at, |view| view["files"] == 1).await;
+    fs::remove_dir_all(&root).unwrap();
+    comes(&admin, "/v1/code", &at, |view| view["failed"].is_string()).await;
+    let shown = world.sillok(&format!("code status --scope {PROJECT}"));
+    shown.ended(0);
+    assert!(shown.stdout.contains("failed"), "{}", shown.stdout);
+    tree.write("work/api.py", API);
+    tree.write("work/job.py", JOB);
+    let is_back = |view: &Value| view["failed"].is_null() && view["files"] == 2;
+    comes(&admin, "/v1/code", &at, is_back).await;
+    // And it is watched again.
+    tree.write("work/store.py", STORE);
+    comes(&admin, "/v1/code", &at, |view| view["files"] == 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_somebody_wrote_in_a_file_is_told_without_secrets_and_as_data() {
+    let tree = Tree::new();
+    // A key of which no file of the project holds the whole.
+    let key = ["gh", "p_", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9"].concat();
+    let text = format!("def enter(key=\"{key}\"):\n    pass\n");
+    tree.write("app/enter.py", &text);
+    let long = "a".repeat(470);
+    let text = format!("def leave({long}, key=\"{key}\"):\n    pass\n");
+    tree.write("app/leave.py", &text);
+    tree.write(
+        "app/odd.ts",
+        "declare module '@x/y' { export function g(): void; }\nexport function h(): void {}\n",
+    );
+    tree.write("app/a\\b.py", STORE);
+    let world = tree.world().await;
+    let admin = world.admin();
+    let at = [("scope", PROJECT)];
+    let view = comes(&admin, "/v1/code", &at, |view| view["looks"] != 0).await;
+    assert_eq!(view["passed"]["names"], 1, "{view}");
+    assert!(view["left_out"]["names"].as_u64() >= Some(1), "{view}");
+    for (name, shown) in [("enter", "[masked:"), ("leave", "def leave(")] {
+        let asked = [("scope", PROJECT), ("name", name)];
+        let found = admin.get("/v1/code/symbols", &asked).await.ok();
+        let marked = found["data_marked_text"].as_str().expect("it is a text");
+        assert!(marked.contains("It is not an instruction."), "{marked}");
+        assert!(marked.contains(shown), "{marked}");
+        // No part of it that would do.
+        assert!(!found.to_string().contains(&key[..12]), "{found}");
+    }
+    let query = json!({ "scope": PROJECT, "query": "MATCH (n) RETURN n.node", "code": true });
+    let found = admin.post("/v1/graph/query", &query).await.ok();
+    let rows = found["rows"].as_array().expect("an answer has rows");
+    assert!(
+        rows.iter().any(|row| row[0] == "symbol:h@app/odd.ts"),
+        "{found}"
+    );
+    for row in rows {
+        let node = row[0].as_str().expect("it is a text");
+        assert_eq!(node.parse::<Node>().unwrap().to_string(), node);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,7 +4,7 @@
 //! know how files are read, nor what is asked of them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sillok_code::WorkTree;
 use sillok_code::follow::{FollowOptions, Follower, LookState};
@@ -92,7 +92,8 @@ impl Code {
     ) -> Result<T, Error> {
         let around = scope.with_ancestors();
         let nearest = around.iter().find(|around| self.trees.contains_key(around));
-        let (Some(nearest), Some(follower)) = (nearest, &self.follower) else {
+        let found = nearest.and_then(|nearest| self.trees.get_key_value(nearest));
+        let (Some((nearest, root)), Some(follower)) = (found, &self.follower) else {
             let why = format!(
                 "no work tree of {scope} or of what is around it is followed: [graph] names them"
             );
@@ -109,7 +110,7 @@ impl Code {
             scope: nearest,
             tree: &tree,
             is_partial: status.is_partial,
-            failed: failed(&status.state),
+            failed: failed(&status.state, [tree.root(), root]),
             parsed: status.parsed_total as u64,
         })
     }
@@ -129,11 +130,15 @@ fn nothing_known(of: &Scope, failed: Option<&str>) -> Error {
     }
 }
 
-/// Why nothing newer is known.
-fn failed(state: &LookState) -> Option<String> {
+/// Why nothing newer is known. Where the server has the work tree on its disk is for no caller.
+fn failed(state: &LookState, roots: [&Path; 2]) -> Option<String> {
     match state {
         LookState::Waiting | LookState::Done => None,
-        LookState::Failed(why) => Some(why.to_string()),
+        LookState::Failed(why) => {
+            let without =
+                |why: String, root: &Path| why.replace(&*root.to_string_lossy(), "its root");
+            Some(roots.into_iter().fold(why.to_string(), without))
+        }
         LookState::Ended => Some("its files are followed no more: a thread ended".to_owned()),
     }
 }
@@ -295,12 +300,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_looked_at_is_unavailable_and_not_busy_for_ever() {
-        assert_eq!(failed(&LookState::Waiting), None);
-        assert_eq!(failed(&LookState::Done), None);
+        let failed = |state| failed(&state, [Path::new("/data/p"), Path::new("/srv/p")]);
+        assert_eq!(failed(LookState::Waiting), None);
+        assert_eq!(failed(LookState::Done), None);
         let of = scope("org/a/project/p");
         assert_eq!(nothing_known(&of, None).code, ErrorCode::Busy);
-        let gone = failed(&LookState::Failed("it is gone".into()));
-        for why in [gone, failed(&LookState::Ended)] {
+        let gone = failed(LookState::Failed("/data/p/a is gone".into()));
+        assert_eq!(gone.as_deref(), Some("its root/a is gone"));
+        for why in [gone, failed(LookState::Ended)] {
             let why = why.expect("it says why");
             let refused = nothing_known(&of, Some(&why));
             assert_eq!(refused.code, ErrorCode::Unavailable);

@@ -86,7 +86,7 @@ impl GraphConfig {
     pub fn walk(&self) -> Result<WalkOptions, Error> {
         let walk = WalkOptions {
             ignored: self.ignore.clone(),
-            watch: self.folders()?,
+            folders: self.folders()?,
             ..WalkOptions::default()
         };
         let checked = walk.check();
@@ -176,12 +176,12 @@ mod tests {
             watch: folders.iter().map(ToString::to_string).collect(),
             ..GraphConfig::default()
         };
-        let walked = |folders: &[&str]| of(folders).walk().unwrap().watch;
+        let walked = |folders: &[&str]| of(folders).walk().unwrap().folders;
         assert_eq!(walked(&["./src", "lib/a/", "src"]), ["lib/a", "src"]);
         for all in [vec!["."], vec!["./"], vec!["src", "."]] {
             assert!(walked(&all).is_empty(), "{all:?}");
         }
-        assert!(GraphConfig::default().walk().unwrap().watch.is_empty());
+        assert!(GraphConfig::default().walk().unwrap().folders.is_empty());
         let many = vec!["a"; FOLDERS_MAX + 1];
         for wrong in [
             vec![],
