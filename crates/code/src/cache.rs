@@ -3,8 +3,9 @@
 //! Owns the form of the file. It must not know work trees: what is stored is what bytes say, by their hash. A file that
 //! is damaged, or of another release, is no error: all of it can be made anew.
 
-use std::fs::File;
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,9 +21,12 @@ use crate::scan::Contents;
 /// What the file is called in its folder.
 pub const FILE_NAME: &str = "code-index.bin";
 
+/// What it is called until it is whole. There is one such name, so that one left by a process that ended is the last one.
+const NEW_NAME: &str = "code-index.bin.new";
+
 const MAGIC: [u8; 8] = *b"SILLCODE";
 /// Of the form, and of what rules make of bytes: what another release read is read again. To be raised with either.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 32;
 
 /// Why nothing is stored or read.
@@ -67,32 +71,56 @@ impl Loaded {
 
 impl CodeIndex {
     /// Stores what is known of contents in a folder, in the place of what was stored: whoever reads meanwhile finds the former
-    /// file or this one. It blocks.
+    /// file or this one. A folder that is not there is made, for nobody else to read. One process at a time may do so. It
+    /// blocks.
     ///
     /// # Errors
     /// [`Error`]; the former file stays then.
     pub fn save(&self, folder: &Path) -> Result<(), Error> {
-        let path = folder.join(FILE_NAME);
+        let (path, new) = (folder.join(FILE_NAME), folder.join(NEW_NAME));
         let failed = |source| Error::Io {
             path: path.clone(),
             source,
         };
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        file.write_all(&[0; HEADER_BYTES]).map_err(failed)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(failed)?;
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let mut file = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&new)
+            .map_err(failed)?;
+        let written = self.write(&mut file, failed);
+        let stored = written.and_then(|()| fs::rename(&new, &path).map_err(failed));
+        if stored.is_err() {
+            // The next one that is stored takes its place, if it cannot be removed.
+            let _stays = fs::remove_file(&new);
+        }
+        stored?;
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(failed)
+    }
+
+    fn write(&self, file: &mut File, failed: impl Fn(io::Error) -> Error) -> Result<(), Error> {
+        file.write_all(&[0; HEADER_BYTES]).map_err(&failed)?;
         let mut all: Vec<(&FileHash, Language, &FileIndex)> = self
             .contents()
             .iter()
             .map(|((hash, language), file)| (hash, *language, &**file))
             .collect();
         all.sort_unstable_by_key(|(hash, language, _)| (**hash, *language));
-        let hash = write_hashed(&mut file, &all)?;
-        file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        file.write_all(&header(&hash)).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        file.persist(&path).map_err(|error| failed(error.error))?;
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(failed)
+        let hash = write_hashed(file, &all)?;
+        file.seek(SeekFrom::Start(0)).map_err(&failed)?;
+        file.write_all(&header(&hash)).map_err(&failed)?;
+        file.sync_all().map_err(&failed)
     }
 
     /// What was stored in a folder. It blocks.
@@ -139,7 +167,7 @@ fn read(bytes: &[u8]) -> Loaded {
     }
     let contents: Contents = all
         .into_iter()
-        .map(|(hash, language, file)| ((hash, language), Arc::new(file)))
+        .map(|(hash, language, file)| ((hash, language), Arc::new(file.ordered())))
         .collect();
     Loaded::Whole(CodeIndex::with_contents(contents))
 }

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::read::FileHash;
+use crate::limits::INDEX_BYTES_MAX;
+use crate::read::{FileHash, Unread};
 use crate::scan::{Contents, FileState, Plan, Scanned};
 use crate::walk::WalkOptions;
 use crate::work_tree::WorkTree;
@@ -52,11 +53,19 @@ impl Changes {
 }
 
 /// What is known of all work trees that were named.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CodeIndex {
     contents: Arc<Contents>,
     bytes: usize,
-    trees: BTreeMap<Box<str>, WorkTree>,
+    bytes_max: usize,
+    /// Whoever asks of one keeps it as it is, while looks are put in.
+    trees: BTreeMap<Box<str>, Arc<WorkTree>>,
+}
+
+impl Default for CodeIndex {
+    fn default() -> Self {
+        Self::with_contents(Contents::new())
+    }
 }
 
 impl CodeIndex {
@@ -71,8 +80,14 @@ impl CodeIndex {
         Self {
             bytes: contents.values().map(|file| file.heap_bytes()).sum(),
             contents: Arc::new(contents),
+            bytes_max: INDEX_BYTES_MAX,
             trees: BTreeMap::new(),
         }
+    }
+
+    /// Says how many bytes of memory what is known may take, about: [`INDEX_BYTES_MAX`] where nobody says so.
+    pub const fn set_bytes_max(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
     }
 
     pub(crate) fn contents(&self) -> &Contents {
@@ -87,22 +102,45 @@ impl CodeIndex {
             return;
         }
         self.remove_tree(name);
-        self.trees
-            .insert(name.into(), WorkTree::new(root.to_owned(), options));
+        let tree = WorkTree::new(root.to_owned(), options);
+        self.trees.insert(name.into(), Arc::new(tree));
     }
 
     /// Forgets a work tree, and what no other one has.
     pub fn remove_tree(&mut self, name: &str) {
         if let Some(tree) = self.trees.remove(name) {
-            let states: Vec<FileState> = tree.into_files().into_values().collect();
-            self.forget(states);
+            let files = Arc::unwrap_or_clone(tree).into_files();
+            self.forget(files.into_values().collect());
+        }
+    }
+
+    /// Begins a work tree anew, where putting in a look came to no end: nothing is known of it but its name.
+    pub(crate) fn reset_tree(&mut self, name: &str) {
+        if let Some(tree) = self.trees.get_mut(name) {
+            let anew = WorkTree::new(tree.root().to_owned(), tree.options().clone());
+            *tree = Arc::new(anew);
         }
     }
 
     /// What is known of a work tree.
     #[must_use]
     pub fn tree(&self, name: &str) -> Option<&WorkTree> {
-        self.trees.get(name)
+        self.trees.get(name).map(|tree| &**tree)
+    }
+
+    /// The same, to be kept as it is now.
+    pub(crate) fn snapshot(&self, name: &str) -> Option<Arc<WorkTree>> {
+        self.trees.get(name).cloned()
+    }
+
+    /// The work trees with files for which there was no room.
+    pub(crate) fn short_of_room(&self) -> Vec<Box<str>> {
+        let has_none = |state: &FileState| state.content.as_ref().err() == Some(&Unread::NoRoom);
+        self.trees
+            .iter()
+            .filter(|(_, tree)| tree.files().values().any(has_none))
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     /// The names of all work trees, in order.
@@ -116,10 +154,15 @@ impl CodeIndex {
         self.contents.len()
     }
 
-    /// About how many bytes of memory what is known of contents takes.
+    /// About how many bytes of memory what is known takes: of contents, and of the paths that they lie at.
     #[must_use]
-    pub const fn content_bytes(&self) -> usize {
+    pub fn content_bytes(&self) -> usize {
         self.bytes
+            + self
+                .trees
+                .values()
+                .map(|tree| tree.heap_bytes())
+                .sum::<usize>()
     }
 
     /// What a look at a work tree needs to know; none where there is no such tree. It is cheap, and holds nothing up.
@@ -133,31 +176,44 @@ impl CodeIndex {
             options: tree.options().clone(),
             files: Arc::clone(tree.files()),
             contents: Arc::clone(&self.contents),
-            bytes: self.bytes,
+            bytes: self.content_bytes(),
+            bytes_max: self.bytes_max,
         })
     }
 
-    /// Puts in what a look found.
+    /// Puts in what a look found. What leaves goes first, so that there is a place for what comes.
     ///
     /// # Errors
     /// [`Error`]; nothing is changed then.
-    pub fn apply(&mut self, scanned: Scanned) -> Result<Changes, Error> {
+    pub fn apply(&mut self, mut scanned: Scanned) -> Result<Changes, Error> {
+        let others = self.trees.iter().filter(|(name, _)| **name != scanned.tree);
+        let others: usize = others.map(|(_, tree)| tree.heap_bytes()).sum();
         let Some(tree) = self.trees.get_mut(&scanned.tree) else {
             return Err(Error::NoTree(scanned.tree));
         };
         if tree.generation() != scanned.generation {
             return Err(Error::Stale(scanned.tree));
         }
+        let tree = Arc::make_mut(tree);
         let mut changes = Changes {
             read: scanned.read,
             parsed: scanned.parsed,
             ..Changes::default()
         };
-        let mut former = Vec::new();
-        let gone = gone(tree, &scanned);
-        let mut come = Vec::new();
+        let (mut former, mut went, mut come) = (Vec::new(), Vec::new(), Vec::new());
+        for path in gone(tree, &scanned) {
+            if let Some(before) = tree.remove(&path) {
+                went.push((path, hash_of(&before)));
+                former.push(before);
+            }
+        }
         let contents = Arc::make_mut(&mut self.contents);
-        for (path, mut state) in scanned.files {
+        let files_max = tree.options().files_max;
+        for (path, mut state) in core::mem::take(&mut scanned.files) {
+            if tree.len() >= files_max && tree.number(&path).is_none() {
+                scanned.walked.passed.files += 1;
+                continue;
+            }
             share(contents, &mut self.bytes, &mut state);
             let path: Arc<str> = path.into();
             let hash = hash_of(&state);
@@ -171,18 +227,11 @@ impl CodeIndex {
                 }
             }
         }
-        let mut went = Vec::new();
-        for path in gone {
-            if let Some(before) = tree.remove(&path) {
-                went.push((path, hash_of(&before)));
-                former.push(before);
-            }
-        }
         match scanned.only {
             None => tree.looked_at_whole(&scanned.walked),
             Some(_) => tree.looked_at_part(&scanned.walked),
         }
-        tree.settle();
+        tree.settle(self.bytes_max.saturating_sub(self.bytes + others));
         renames(come, went, &mut changes);
         self.forget(former);
         Ok(changes)
@@ -234,9 +283,9 @@ fn hash_of(state: &FileState) -> Option<FileHash> {
 
 /// What was known and was not found where it was looked for.
 fn gone(tree: &WorkTree, scanned: &Scanned) -> Vec<Arc<str>> {
-    // A walk that was cut says nothing of what it did not come to.
+    // A walk that was cut says nothing of what it did not come to: that was asked for path by path.
     if scanned.walked.is_cut {
-        return Vec::new();
+        return scanned.gone.clone();
     }
     let found: BTreeSet<&str> = scanned
         .walked

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::limits::{CHANGED_PATHS_MAX, DEBOUNCE_MS, DEBOUNCE_MS_MAX};
+use crate::limits::{CHANGED_PATHS_MAX, DEBOUNCE_MS, DEBOUNCE_MS_MAX, RETRY_MS, RETRY_MS_MAX};
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,27 @@ impl Batch {
             Self::Everything => None,
         }
     }
+
+    /// Where to look for both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Paths(mut paths), Self::Paths(more)) => {
+                paths.extend(more);
+                if paths.len() > CHANGED_PATHS_MAX {
+                    return Self::Everything;
+                }
+                Self::Paths(paths)
+            }
+            _ => Self::Everything,
+        }
+    }
+}
+
+/// How long is waited before what failed so many times in a row is tried again.
+pub(crate) fn backoff(failures: u32) -> Duration {
+    let doubled = RETRY_MS << failures.saturating_sub(1).min(RETRY_MS_MAX.ilog2());
+    Duration::from_millis(doubled.min(RETRY_MS_MAX))
 }
 
 /// How long changes are gathered.
@@ -177,6 +198,30 @@ mod tests {
             debounce.take(ms(5_000)),
             Some(Batch::Paths(["a".into()].into()))
         );
+    }
+
+    #[test]
+    fn two_batches_are_one_that_has_all_of_both() {
+        let paths = |names: &[&str]| Batch::Paths(names.iter().map(PathBuf::from).collect());
+        assert_eq!(
+            paths(&["a", "b"]).and(paths(&["b", "c"])),
+            paths(&["a", "b", "c"])
+        );
+        let many: BTreeSet<PathBuf> = (0..CHANGED_PATHS_MAX)
+            .map(|name| name.to_string().into())
+            .collect();
+        assert_eq!(
+            Batch::Paths(many).and(paths(&["one more"])),
+            Batch::Everything
+        );
+        assert_eq!(Batch::Everything.and(paths(&["a"])), Batch::Everything);
+        assert_eq!(paths(&["a"]).and(Batch::Everything), Batch::Everything);
+    }
+
+    #[test]
+    fn what_fails_again_and_again_is_tried_ever_less_often() {
+        assert_eq!([1, 2, 3].map(backoff), [1_000, 2_000, 4_000].map(ms));
+        assert_eq!([7, 64, u32::MAX].map(backoff), [ms(RETRY_MS_MAX); 3]);
     }
 
     proptest! {

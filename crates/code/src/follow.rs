@@ -1,44 +1,103 @@
 //! Following work trees: an index that is kept up while people work in them.
 //!
-//! Owns the thread that looks, one look at a time, and when the cache is stored. It must not know what is asked of the
-//! index: whoever asks reads it beside the looks, and waits only while something is put in.
+//! Owns what is followed, and what is told of each tree: what is known, and whether the looks at it succeed. It must not know
+//! what is asked of a tree: whoever asks has it as it was then, and holds up neither a look nor anybody else who asks.
 
-use std::path::PathBuf;
+mod looks;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
-use crate::code_index::{self, CodeIndex};
-use crate::debounce::{Batch, DebounceOptions};
-use crate::limits::{BATCHES_MAX, CACHE_IDLE_MS};
-use crate::walk::WalkOptions;
-use crate::watch::{self, Watch};
+use self::looks::Looks;
+use crate::code_index::CodeIndex;
+use crate::limits::{BATCHES_MAX, INDEX_BYTES_MAX};
+use crate::walk::{WalkOptions, canonical};
+use crate::watch::{self, Watch, WatchOptions};
+use crate::work_tree::WorkTree;
 
 /// What is followed, and how.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct FollowOptions {
     /// Each work tree's name and root.
     pub trees: Vec<(String, PathBuf)>,
     /// What of them is read.
     pub walk: WalkOptions,
-    /// How long changes are gathered.
-    pub debounce: DebounceOptions,
+    /// How they are watched.
+    pub watch: WatchOptions,
     /// The folder of the cache; none where nothing is stored.
     pub cache: Option<PathBuf>,
+    /// Bytes of memory that what is known of all of them may take, about.
+    pub bytes_max: usize,
+}
+
+impl Default for FollowOptions {
+    fn default() -> Self {
+        Self {
+            trees: Vec::new(),
+            walk: WalkOptions::default(),
+            watch: WatchOptions::default(),
+            cache: None,
+            bytes_max: INDEX_BYTES_MAX,
+        }
+    }
+}
+
+/// How far a work tree is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LookState {
+    /// No look at it has come to an end yet.
+    #[default]
+    Waiting,
+    /// The last look is in what is known.
+    Done,
+    /// The last look failed, and why. What was known before it still is. It is taken again, ever less often.
+    Failed(Arc<str>),
+    /// What follows it broke down: there are no more looks, and what is known stays as it is.
+    Ended,
+}
+
+/// What is told of a work tree that is followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeStatus {
+    /// How far it is known.
+    pub state: LookState,
+    /// Whether some folders are not watched (see [`Watch::is_partial`]).
+    pub is_partial: bool,
+    /// Files that the last look parsed.
+    pub parsed: usize,
+    /// Files that all looks parsed.
+    pub parsed_total: usize,
+    /// Looks that succeeded.
+    pub looks: u64,
 }
 
 /// Work trees that are followed, until this is dropped.
 #[derive(Debug)]
 pub struct Follower {
-    index: Arc<RwLock<CodeIndex>>,
-    watches: Vec<Watch>,
-    sender: Option<SyncSender<(String, Batch)>>,
+    trees: BTreeMap<String, Followed>,
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Followed {
+    watch: Watch,
+    shown: Arc<Shown>,
+}
+
+/// What the thread that looks shows of a work tree.
+#[derive(Debug, Default)]
+struct Shown {
+    /// None for whoever puts a look in.
+    tree: RwLock<Option<Arc<WorkTree>>>,
+    status: Mutex<TreeStatus>,
 }
 
 impl Follower {
@@ -48,72 +107,62 @@ impl Follower {
     /// # Errors
     /// [`watch::Error`]
     pub fn start(options: FollowOptions) -> Result<Self, watch::Error> {
-        let (sender, receiver) = sync_channel::<(String, Batch)>(BATCHES_MAX);
-        let loaded = options.cache.as_deref().map(CodeIndex::load);
-        let mut index = match loaded {
-            Some(Ok(loaded)) => loaded.into_index(),
-            Some(Err(error)) => {
-                tracing::warn!(%error, "the cache of the code index is not read");
-                CodeIndex::new()
-            }
-            None => CodeIndex::new(),
-        };
-        let mut watches = Vec::new();
-        let mut firsts = Vec::new();
+        let mut index = stored(options.cache.as_deref());
+        index.set_bytes_max(options.bytes_max);
+        let (sender, receiver) = sync_channel(BATCHES_MAX);
+        let mut trees = BTreeMap::new();
         for (name, root) in options.trees {
+            // A link may lead elsewhere by and by: what is watched and what is read must be one folder.
+            let root = canonical(&root)?;
             let told = (sender.clone(), name.clone());
-            let watch = Watch::start(
-                &root,
-                options.walk.clone(),
-                options.debounce,
-                move |batch| {
-                    // Nobody looks any more where the other end is gone.
-                    let _gone = told.0.send((told.1.clone(), batch));
-                },
-            )?;
-            watches.push(watch);
+            let tell = move |batch| {
+                // Nobody looks any more where the other end is gone.
+                let _gone = told.0.send((told.1.clone(), batch));
+            };
+            let watch = Watch::start(&root, options.walk.clone(), options.watch, tell)?;
             index.add_tree(&name, &root, options.walk.clone());
-            firsts.push(name);
+            let shown = Arc::default();
+            trees.insert(name, Followed { watch, shown });
         }
-        let index = Arc::new(RwLock::new(index));
         let ends = Arc::new(AtomicBool::new(false));
-        let looks = Looks {
-            index: Arc::clone(&index),
+        let shown = trees
+            .iter()
+            .map(|(name, followed)| (name.clone(), Arc::clone(&followed.shown)));
+        let looks = Looks::new(
+            index,
+            shown.collect(),
             receiver,
-            ends: Arc::clone(&ends),
-            cache: options.cache,
-            is_stored: true,
-        };
+            Arc::clone(&ends),
+            options.cache,
+        );
         let thread = std::thread::Builder::new()
             .name("code-index".to_owned())
-            .spawn(move || looks.run(firsts))
+            .spawn(move || looks.run())
             .map_err(watch::Error::Thread)?;
         Ok(Self {
-            index,
-            watches,
-            sender: Some(sender),
+            trees,
             ends,
             thread: Some(thread),
         })
     }
 
-    /// Reads the index.
-    pub fn read<T>(&self, read: impl FnOnce(&CodeIndex) -> T) -> T {
-        read(&self.index.read())
-    }
-
-    /// Whether some folders are not watched (see [`Watch::is_partial`]).
+    /// What is known of a work tree, as it is now: it stays so for whoever has it. None where it is not followed.
     #[must_use]
-    pub fn is_partial(&self) -> bool {
-        self.watches.iter().any(Watch::is_partial)
+    pub fn tree(&self, name: &str) -> Option<Arc<WorkTree>> {
+        self.trees.get(name)?.shown.tree.read().clone()
     }
 
-    /// Has a work tree looked at as a whole, such as from time to time where it is not watched whole.
-    pub fn look_again(&self, name: &str) {
-        if let Some(sender) = &self.sender {
-            // With so many looks waiting, one of them is it.
-            let _full = sender.try_send((name.to_owned(), Batch::Everything));
+    /// What is told of a work tree; none where it is not followed.
+    #[must_use]
+    pub fn status(&self, name: &str) -> Option<TreeStatus> {
+        let Followed { watch, shown } = self.trees.get(name)?;
+        let mut status = shown.status.lock().clone();
+        status.is_partial = watch.is_partial();
+        let is_over = self.thread.as_ref().is_none_or(JoinHandle::is_finished);
+        if is_over || watch.has_ended() {
+            status.state = LookState::Ended;
         }
+        Some(status)
     }
 }
 
@@ -121,78 +170,22 @@ impl Drop for Follower {
     /// Waits for the look that is being taken, and for no other one: a restart looks at everything.
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
-        // Each of them holds a sender.
-        self.sender = None;
-        self.watches.clear();
+        // Each watch holds a sender: without them there is nothing to wait for.
+        self.trees.clear();
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
         }
     }
 }
 
-/// What the thread has.
-struct Looks {
-    index: Arc<RwLock<CodeIndex>>,
-    receiver: Receiver<(String, Batch)>,
-    ends: Arc<AtomicBool>,
-    cache: Option<PathBuf>,
-    is_stored: bool,
-}
-
-impl Looks {
-    fn run(mut self, firsts: Vec<String>) {
-        for name in firsts {
-            self.look(&name, Batch::Everything);
+/// The index to begin with.
+fn stored(cache: Option<&Path>) -> CodeIndex {
+    match cache.map(CodeIndex::load) {
+        Some(Ok(loaded)) => loaded.into_index(),
+        Some(Err(error)) => {
+            tracing::warn!(%error, "the cache of the code index is not read");
+            CodeIndex::new()
         }
-        // What the cache knew and no tree has is of no use any more.
-        if !self.ends.load(Ordering::Relaxed) {
-            self.index.write().prune();
-        }
-        loop {
-            match self
-                .receiver
-                .recv_timeout(Duration::from_millis(CACHE_IDLE_MS))
-            {
-                Ok((name, batch)) => self.look(&name, batch),
-                Err(RecvTimeoutError::Timeout) => self.store(),
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-        self.store();
-    }
-
-    fn look(&mut self, name: &str, batch: Batch) {
-        if self.ends.load(Ordering::Relaxed) {
-            return;
-        }
-        let Some(plan) = self.index.read().plan(name) else {
-            return;
-        };
-        let scanned = match plan.look(batch.into_only(), SystemTime::now()) {
-            Ok(scanned) => scanned,
-            Err(error) => {
-                tracing::warn!(%error, tree = name, "a work tree is not looked at");
-                return;
-            }
-        };
-        let applied = self.index.write().apply(scanned);
-        match applied {
-            Ok(changes) => self.is_stored &= changes.parsed == 0,
-            // Only this thread puts looks in.
-            Err(error @ (code_index::Error::NoTree(_) | code_index::Error::Stale(_))) => {
-                tracing::warn!(%error, "a look is not put in");
-            }
-        }
-    }
-
-    fn store(&mut self) {
-        let Some(folder) = self.cache.as_deref().filter(|_| !self.is_stored) else {
-            return;
-        };
-        if let Err(error) = self.index.read().save(folder) {
-            tracing::warn!(%error, "the code index is not stored");
-        }
-        // It is tried again when something is new.
-        self.is_stored = true;
+        None => CodeIndex::new(),
     }
 }

@@ -39,6 +39,8 @@ pub const FILES_MAX: usize = 200_000;
 pub const PATH_BYTES_MAX: usize = 1_024;
 /// Globs of what is passed over.
 pub const GLOBS_MAX: usize = 256;
+/// Folders that are named as those that are read.
+pub const FOLDERS_MAX: usize = 256;
 /// Bytes of a file of rules of what git ignores. A longer one is not read.
 pub const RULE_FILE_BYTES_MAX: u64 = 128 << 10;
 /// Bytes of all such files that one walk reads.
@@ -47,7 +49,8 @@ pub const RULE_BYTES_MAX: u64 = 16 << 20;
 pub const RULES_MAX: usize = 4_096;
 /// Bytes of a file in which git says where something else lies.
 pub const POINTER_BYTES_MAX: u64 = 4_096;
-/// Bytes of memory that what is known of files may take, about. What does not fit is listed, and nothing is said of it.
+/// Bytes of memory that what is known of files may take, about, with what is looked up in each work tree. What does not fit is
+/// listed, and nothing is said of it.
 pub const INDEX_BYTES_MAX: usize = 256 << 20;
 /// Threads that read and parse. Commits and answers need the other cores.
 pub const THREADS: usize = 2;
@@ -56,14 +59,22 @@ pub const THREADS: usize = 2;
 pub const TARGETS_MAX: usize = 256;
 /// Symbols that one call may mean. A name that more of them have says nothing.
 pub const CANDIDATES_MAX: usize = 16;
-/// Places that are looked at on the way from one import or call to what it means.
+/// Places that are looked at on the way from one import to what it means.
 pub const LOOKUPS_MAX: usize = 4_096;
+/// Packages of one name that are looked at.
+pub const PACKAGES_MAX: usize = 64;
+/// Files that the imports of one file may mean, in all.
+pub const EDGES_MAX: usize = 10_000;
 /// What is told of what depends on something.
 pub const DEPENDENTS_MAX: usize = 10_000;
 /// Steps from a dependent to what it depends on.
 pub const DEPENDENTS_DEPTH_MAX: u32 = 8;
-/// Files in which names are looked up for one question.
-pub const DEPENDENTS_LOOKUPS_MAX: usize = 200_000;
+/// Symbols, calls, imports and files that are looked at for one such question.
+pub const DEPENDENTS_LOOKUPS_MAX: usize = 4_000_000;
+/// The same for a work tree as nodes and edges.
+pub const GRAPH_LOOKUPS_MAX: usize = 40_000_000;
+/// Symbols of one name that are told of.
+pub const NAMED_MAX: usize = 10_000;
 /// Names that are told of what was not followed.
 pub const CUT_NAMES_MAX: usize = 16;
 
@@ -80,7 +91,17 @@ pub const CHANGED_PATHS_MAX: usize = 10_000;
 pub const EVENTS_MAX: usize = 16_384;
 /// Folders that are watched.
 pub const WATCHED_MAX: usize = 65_536;
+/// Walks for one batch of changes: each watches what came while the one before it was under way.
+pub const WATCH_WALKS_MAX: u32 = 4;
+/// How long after a look a work tree is looked at again that is not watched whole.
+pub const LOOK_AGAIN_MS: u64 = 60_000;
+/// How long is waited after a failure. It doubles with each in a row.
+pub const RETRY_MS: u64 = 1_000;
+/// The longest of these waits.
+pub const RETRY_MS_MAX: u64 = 60_000;
 /// Looks that wait for their turn.
 pub const BATCHES_MAX: usize = 64;
 /// How long nothing is to be looked at before the cache is stored.
 pub const CACHE_IDLE_MS: u64 = 5_000;
+/// How long after there is room again files are looked at for which there was none.
+pub const ROOM_MS: u64 = 60_000;

@@ -6,17 +6,18 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Bound;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 use parking_lot::Mutex;
+use sillok_core::decision::Node;
 
 use crate::ignored::Ignored;
 use crate::language::Language;
-use crate::limits::{ENTRIES_MAX, FILES_MAX, GLOBS_MAX, PATH_BYTES_MAX};
+use crate::limits::{ENTRIES_MAX, FILES_MAX, FOLDERS_MAX, GLOBS_MAX, PATH_BYTES_MAX};
 
 /// Why a work tree is not walked.
 #[derive(Debug, thiserror::Error)]
@@ -35,11 +36,20 @@ pub enum Error {
     /// More globs than are looked at.
     #[error("{0} globs are more than {GLOBS_MAX}")]
     Globs(usize),
+    /// A folder that is to be read and does not lie in the work tree.
+    #[error("{0} is no folder from the root of a work tree")]
+    Folder(String),
+    /// More folders than are looked at.
+    #[error("{0} folders are more than {FOLDERS_MAX}")]
+    Folders(usize),
 }
 
 /// What is read of a work tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkOptions {
+    /// Folders that are read with what is below them, from the root, such as `src`. They need not be there. With none, all is
+    /// read.
+    pub folders: Vec<String>,
     /// What is passed over beside what git ignores, each as a line of a `.gitignore`.
     pub ignored: Vec<String>,
     /// Entries of folders that are looked at, at most.
@@ -51,6 +61,7 @@ pub struct WalkOptions {
 impl Default for WalkOptions {
     fn default() -> Self {
         Self {
+            folders: Vec::new(),
             ignored: vec!["**/*.test.ts".to_owned(), "dist/".to_owned()],
             entries_max: ENTRIES_MAX,
             files_max: FILES_MAX,
@@ -59,6 +70,36 @@ impl Default for WalkOptions {
 }
 
 impl WalkOptions {
+    /// Says whether they can be kept to, without looking at any work tree.
+    ///
+    /// # Errors
+    /// What is said of globs and folders in [`Error`].
+    pub fn check(&self) -> Result<(), Error> {
+        self.within()?;
+        self.overrides(Path::new(".")).map(|_| ())
+    }
+
+    /// The folders that are read, as paths from the root. With none, all of it is.
+    fn within(&self) -> Result<BTreeSet<PathBuf>, Error> {
+        if self.folders.len() > FOLDERS_MAX {
+            return Err(Error::Folders(self.folders.len()));
+        }
+        let path = |folder: &String| {
+            let mut path = PathBuf::new();
+            for part in Path::new(folder).components() {
+                match part {
+                    Component::CurDir => {}
+                    Component::Normal(part) => path.push(part),
+                    Component::Prefix(_) | Component::RootDir | Component::ParentDir => {
+                        return Err(Error::Folder(folder.clone()));
+                    }
+                }
+            }
+            Ok(path)
+        };
+        self.folders.iter().map(path).collect()
+    }
+
     fn overrides(&self, root: &Path) -> Result<Override, Error> {
         if self.ignored.len() > GLOBS_MAX {
             return Err(Error::Globs(self.ignored.len()));
@@ -79,7 +120,8 @@ pub struct Passed {
     pub links: u64,
     /// Devices, pipes, sockets.
     pub special: u64,
-    /// Names that are no UTF-8, or too long. What lies in such a folder is not looked at.
+    /// Names that are no UTF-8, too long, or that decisions cannot say, such as one with a backslash. What lies in such a folder
+    /// is not looked at.
     pub names: u64,
     /// What could not be looked at, such as a folder without leave.
     pub unreadable: u64,
@@ -100,6 +142,17 @@ pub struct Walked {
     pub passed: Passed,
     /// Whether the walk ended at its bound: which entries it did not come to is up to the file system.
     pub is_cut: bool,
+}
+
+/// Where a root lies, whatever links lead there.
+///
+/// # Errors
+/// [`Error::Root`]
+pub(crate) fn canonical(root: &Path) -> Result<PathBuf, Error> {
+    root.canonicalize().map_err(|source| Error::Root {
+        root: root.to_owned(),
+        source,
+    })
 }
 
 /// Walks the work tree at `root`. With `only`, paths from the root, it goes to those alone: to what they name, what lies below
@@ -149,18 +202,22 @@ fn builder(
         .standard_filters(false)
         .follow_links(false)
         .overrides(options.overrides(root)?);
-    let (root, only, names) = (root.to_owned(), only.cloned(), Arc::clone(names));
-    let ignored = Arc::clone(ignored);
+    let (root, names, ignored) = (root.to_owned(), Arc::clone(names), Arc::clone(ignored));
+    let (within, only) = (options.within()?, only.cloned());
+    let is_wanted = move |path: &Path| {
+        (within.is_empty() || leads_to(path, &within))
+            && only.as_ref().is_none_or(|only| leads_to(path, only))
+    };
     builder.filter_entry(move |entry| {
         let Ok(path) = entry.path().strip_prefix(&root) else {
             return false;
         };
-        if entry.file_name() == ".git" || !only.as_ref().is_none_or(|only| leads_to(path, only)) {
+        if entry.file_name() == ".git" || !is_wanted(path) {
             return false;
         }
         let is_text = path
             .to_str()
-            .is_some_and(|path| path.len() <= PATH_BYTES_MAX);
+            .is_some_and(|path| path.len() <= PATH_BYTES_MAX && is_sayable(path));
         if !is_text {
             names.fetch_add(1, Ordering::Relaxed);
         }
@@ -168,6 +225,11 @@ fn builder(
         is_text && !ignored.lock().holds(path, is_folder)
     });
     Ok(builder)
+}
+
+/// Whether decisions can name what lies at a path.
+fn is_sayable(path: &str) -> bool {
+    path.is_empty() || Node::file(path).is_ok()
 }
 
 /// Whether a path lies on the way to one of these, or below one.

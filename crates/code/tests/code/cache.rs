@@ -1,5 +1,7 @@
 //! A restart parses nothing that it knows, and a damaged file is none.
 
+use std::os::unix::fs::PermissionsExt;
+
 use proptest::prelude::*;
 use sillok_code::cache::{FILE_NAME, Loaded};
 use sillok_code::{CodeIndex, Language};
@@ -61,7 +63,53 @@ fn a_file_of_another_release_or_none_is_no_error() {
     bytes[8] ^= 0x80;
     std::fs::write(&path, bytes).unwrap();
     assert!(matches!(CodeIndex::load(folder.path()), Ok(Loaded::Other)));
-    assert!(CodeIndex::new().save(&folder.path().join("none")).is_err());
+}
+
+#[test]
+fn the_folder_of_a_cache_is_made_for_nobody_else_and_what_is_no_folder_is_an_error() {
+    let (tree, folder) = (Tree::new(&FILES), tempfile::tempdir().unwrap());
+    let new = folder.path().join("data/cache");
+    tree.index().save(&new).unwrap();
+    let file = new.join(FILE_NAME);
+    let made = [
+        (new.parent().unwrap(), 0o700),
+        (&new, 0o700),
+        (&file, 0o600),
+    ];
+    for (path, mode) in made {
+        let permissions = std::fs::metadata(path).unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o777, mode, "{}", path.display());
+    }
+    assert!(matches!(CodeIndex::load(&new), Ok(Loaded::Whole(_))));
+    assert!(tree.index().save(&file).is_err());
+    assert!(tree.index().save(&file.join("below")).is_err());
+    // Nothing is done to what stands in the way.
+    assert!(matches!(CodeIndex::load(&new), Ok(Loaded::Whole(_))));
+}
+
+#[test]
+fn what_a_server_left_that_ended_while_it_stored_is_gone_with_the_next_save() {
+    let (tree, folder) = (Tree::new(&FILES), tempfile::tempdir().unwrap());
+    let index = tree.index();
+    index.save(folder.path()).unwrap();
+    let path = folder.path().join(FILE_NAME);
+    let whole = std::fs::read(&path).unwrap();
+    let half = folder.path().join("code-index.bin.new");
+    std::fs::write(&half, &whole[..whole.len() / 2]).unwrap();
+    assert!(matches!(
+        CodeIndex::load(folder.path()),
+        Ok(Loaded::Whole(_))
+    ));
+    index.save(folder.path()).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(std::fs::read(&path).unwrap(), whole);
+    // A link of that name leads nowhere.
+    let other = folder.path().join("other");
+    std::fs::write(&other, "kept").unwrap();
+    std::os::unix::fs::symlink(&other, &half).unwrap();
+    index.save(folder.path()).unwrap();
+    assert_eq!(std::fs::read(&other).unwrap(), b"kept");
+    assert_eq!(std::fs::read(&path).unwrap(), whole);
 }
 
 proptest! {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
+use sillok_code::walk::Error;
 use sillok_code::{CodeIndex, Unread, WalkOptions};
 
 use crate::tree::{Tree, look, paths};
@@ -170,6 +171,7 @@ fn a_linked_work_tree_has_the_rules_of_its_repository() {
     let tree = Tree::new(&[
         ("main/.git/info/exclude", "out/\n"),
         ("main/.git/worktrees/it/commondir", "../..\n"),
+        ("main/.git/worktrees/it/gitdir", "../../../../it/.git\n"),
         ("it/.git", "gitdir: ../main/.git/worktrees/it\n"),
         ("it/out/a.py", ""),
         ("it/b.py", ""),
@@ -216,6 +218,132 @@ fn a_walk_ends_at_its_bound_and_forgets_nothing_for_it() {
     index.apply(scanned.unwrap()).unwrap();
     let few = index.tree("few").unwrap();
     assert_eq!((few.len(), few.passed().files), (7, 43));
+}
+
+#[test]
+fn a_walk_that_is_cut_still_forgets_what_does_not_lie_there_any_more() {
+    let tree = Tree::new(&[]);
+    for name in 0..50 {
+        tree.write(&format!("d/{name}.py"), "");
+    }
+    let mut index = CodeIndex::new();
+    let bounded = WalkOptions {
+        entries_max: 10,
+        ..WalkOptions::default()
+    };
+    index.add_tree("t", tree.root(), bounded);
+    let look = |index: &mut CodeIndex, only| {
+        let scanned = index.plan("t").unwrap().look(only, SystemTime::now());
+        index.apply(scanned.unwrap()).unwrap()
+    };
+    look(&mut index, None);
+    for only in [None, Some(paths(&["d"]))] {
+        let known = listed(&index);
+        assert!(index.tree("t").unwrap().is_cut() && known.len() > 1);
+        tree.remove(&known[0]);
+        let removed = look(&mut index, only).removed;
+        assert_eq!(removed, [known[0].as_str().into()]);
+        let still = listed(&index);
+        assert!(known[1..].iter().all(|path| still.contains(path)));
+    }
+    // What was not asked for is left alone.
+    let known = listed(&index);
+    tree.remove(&known[0]);
+    for name in 0..20 {
+        tree.write(&format!("e/{name}.py"), "");
+    }
+    assert!(look(&mut index, Some(paths(&["e"]))).removed.is_empty());
+}
+
+#[test]
+fn looks_at_single_files_list_no_more_than_all_of_them_may() {
+    let tree = Tree::new(&[("a.py", ""), ("b.py", "")]);
+    let mut index = CodeIndex::new();
+    let few = WalkOptions {
+        files_max: 2,
+        ..WalkOptions::default()
+    };
+    index.add_tree("t", tree.root(), few);
+    let look = |index: &mut CodeIndex, only: Option<&[&str]>| {
+        let only = only.map(paths);
+        let scanned = index.plan("t").unwrap().look(only, SystemTime::now());
+        index.apply(scanned.unwrap()).unwrap()
+    };
+    look(&mut index, None);
+    tree.write("c.py", "");
+    let changes = look(&mut index, Some(&["c.py"]));
+    assert!(changes.is_empty(), "{changes:?}");
+    assert_eq!(index.tree("t").unwrap().passed().files, 1);
+    tree.remove("a.py");
+    tree.write("b.py", "def f(): pass\n");
+    look(&mut index, Some(&["a.py", "b.py", "c.py"]));
+    assert_eq!(listed(&index), ["b.py", "c.py"]);
+    look(&mut index, None);
+    assert_eq!(index.tree("t").unwrap().passed().files, 0);
+}
+
+#[test]
+fn only_the_folders_that_are_named_are_read() {
+    let tree = Tree::new(&[
+        (".gitignore", "*.gen.py\n"),
+        ("a.py", ""),
+        ("src/b.py", ""),
+        ("src/b.gen.py", ""),
+        ("src/deep/c.py", ""),
+        ("srcs/d.py", ""),
+        ("web/app/e.py", ""),
+        ("web/f.py", ""),
+    ]);
+    let of = |folders: &[&str]| {
+        let mut index = CodeIndex::new();
+        let options = WalkOptions {
+            folders: folders.iter().map(ToString::to_string).collect(),
+            ..WalkOptions::default()
+        };
+        options.check().unwrap();
+        index.add_tree("t", tree.root(), options);
+        let scanned = index.plan("t").unwrap().look(None, SystemTime::now());
+        index.apply(scanned.unwrap()).unwrap();
+        listed(&index)
+    };
+    assert_eq!(of(&["./src"]), ["src/b.py", "src/deep/c.py"]);
+    let two = ["src/b.py", "src/deep/c.py", "web/app/e.py"];
+    assert_eq!(of(&["web/app/", "src", "none"]), two);
+    assert_eq!(of(&["src/b.py"]), ["src/b.py"]);
+    assert!(of(&["none"]).is_empty());
+    assert_eq!(of(&["."]), of(&[]));
+    assert_eq!(of(&[]).len(), 6);
+}
+
+#[test]
+fn what_cannot_be_kept_to_is_told_before_anything_is_walked() {
+    let default = WalkOptions::default();
+    assert!(default.check().is_ok());
+    for glob in ["a[", "{a"] {
+        let options = WalkOptions {
+            ignored: vec![glob.to_owned()],
+            ..default.clone()
+        };
+        assert!(matches!(options.check(), Err(Error::Glob(_))), "{glob}");
+    }
+    for folder in ["/etc", "..", "src/../..", "src/../src"] {
+        let options = WalkOptions {
+            folders: vec![folder.to_owned()],
+            ..default.clone()
+        };
+        assert!(matches!(options.check(), Err(Error::Folder(_))), "{folder}");
+    }
+    let many = vec!["a".to_owned(); 257];
+    let options = WalkOptions {
+        ignored: many.clone(),
+        ..default.clone()
+    };
+    assert!(matches!(options.check(), Err(Error::Globs(257))));
+    let options = WalkOptions {
+        folders: many,
+        ..default
+    };
+    assert!(matches!(options.check(), Err(Error::Folders(257))));
 }
 
 #[test]
