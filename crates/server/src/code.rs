@@ -91,8 +91,7 @@ impl Code {
         read: impl FnOnce(&Seen<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let around = scope.with_ancestors();
-        let nearest = around.iter().find(|around| self.trees.contains_key(around));
-        let found = nearest.and_then(|nearest| self.trees.get_key_value(nearest));
+        let found = around.iter().find_map(|at| self.trees.get_key_value(at));
         let (Some((nearest, root)), Some(follower)) = (found, &self.follower) else {
             let why = format!(
                 "no work tree of {scope} or of what is around it is followed: [graph] names them"

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sillok_code::WalkOptions;
 use sillok_code::debounce::DebounceOptions;
+use sillok_code::limits::FOLDERS_MAX;
 use sillok_core::decision::Node;
 use sillok_core::scope::{Level, Scope};
 use sillok_core::{Error, ErrorCode};
@@ -16,8 +17,6 @@ use super::within;
 
 /// Work trees that are named at most: all of them share the bounds of one index.
 const WORK_TREES_MAX: usize = 64;
-/// Folders that are named at most.
-const FOLDERS_MAX: usize = 64;
 /// How long nothing must change: with less each save would be a look, and after more nobody waits.
 const DEBOUNCE_MS: RangeInclusive<u64> = 10..=60_000;
 

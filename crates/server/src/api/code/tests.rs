@@ -146,6 +146,44 @@ fn what_is_cut_or_not_understood_of_a_file_is_counted() {
 }
 
 #[test]
+fn a_question_whose_time_is_over_says_so() {
+    let files = [
+        ("a.py", "def f():\n    pass\n"),
+        ("b.py", "from a import f\n\n\ndef g():\n    f()\n"),
+    ];
+    of(&files, |seen| {
+        let over: &dyn Fn() -> bool = &|| true;
+        let query = SymbolsQuery {
+            scope: SCOPE.to_owned(),
+            name: Some("f".to_owned()),
+            ..SymbolsQuery::default()
+        };
+        let found = SymbolsFound::of(seen, &query.parse().unwrap(), over).unwrap();
+        assert!(found.cut, "{found:?}");
+        let ask = |of: &str| {
+            let query = DependentsQuery {
+                scope: SCOPE.to_owned(),
+                of: of.to_owned(),
+                ..DependentsQuery::default()
+            };
+            CodeDependents::of(seen, &query.parse().unwrap(), over)
+        };
+        let found = ask("symbol:f@a.py").unwrap();
+        assert_eq!(found.cut[0].reason, CodeCutReason::Time, "{found:?}");
+        // Whatever has the name may be among those that were not found.
+        assert_eq!(ask("symbol:f").unwrap_err().code, ErrorCode::TooLarge);
+        let asked = CodeAsked {
+            under: String::new(),
+            spoken_of: &[],
+            is_over: over,
+        };
+        let refused = CodeParts::of(seen.tree, asked).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::TooLarge);
+        assert!(refused.message.contains("time"), "{refused}");
+    });
+}
+
+#[test]
 fn what_is_asked_about_is_not_told_as_its_own_dependent() {
     let files = [
         ("a.py", "def run():\n    pass\n"),
