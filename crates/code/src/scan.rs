@@ -3,7 +3,8 @@
 //! Owns the threads that read and parse, and what need not be read again. It changes nothing: what it found is put in by the
 //! index (`code_index`). So a look may take its time, while questions are answered.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +14,7 @@ use crate::extract::{self, index};
 use crate::file_index::FileIndex;
 use crate::ignored::RULES_NAME;
 use crate::language::Language;
-use crate::limits::{INDEX_BYTES_MAX, THREADS};
+use crate::limits::THREADS;
 use crate::read::{FileHash, Stamp, Unread, read};
 use crate::walk::{Error, WalkOptions, Walked, walk};
 
@@ -41,6 +42,7 @@ pub struct Plan {
     pub(crate) files: Arc<HashMap<Arc<str>, FileState>>,
     pub(crate) contents: Arc<Contents>,
     pub(crate) bytes: usize,
+    pub(crate) bytes_max: usize,
 }
 
 /// What a look found.
@@ -53,6 +55,8 @@ pub struct Scanned {
     pub(crate) walked: Walked,
     /// What differs from what was known.
     pub(crate) files: Vec<(Box<str>, FileState)>,
+    /// Where no file lies any more. Filled only where the walk was cut: otherwise it is what was not found.
+    pub(crate) gone: Vec<Arc<str>>,
     /// Files that were parsed.
     pub(crate) parsed: usize,
     /// Files that were read.
@@ -68,6 +72,7 @@ impl Plan {
     pub fn look(self, only: Option<BTreeSet<PathBuf>>, now: SystemTime) -> Result<Scanned, Error> {
         let only = only.map(|only| self.widened(only));
         let walked = walk(&self.root, &self.options, only.as_ref())?;
+        let gone = self.gone(&walked, only.as_ref());
         let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let found = self.read_all(&walked, i64::try_from(seconds).unwrap_or(i64::MAX));
         Ok(Scanned {
@@ -75,6 +80,7 @@ impl Plan {
             generation: self.generation,
             only,
             files: found.files,
+            gone,
             parsed: found.parsed,
             read: found.read,
             walked,
@@ -89,6 +95,26 @@ impl Plan {
             folder.unwrap_or(path)
         });
         widened.collect()
+    }
+
+    /// What a walk that was cut did not find, and does not lie where it lay either.
+    fn gone(&self, walked: &Walked, only: Option<&BTreeSet<PathBuf>>) -> Vec<Arc<str>> {
+        if !walked.is_cut {
+            return Vec::new();
+        }
+        let found: HashSet<&str> = walked.files.iter().map(|(path, _)| &**path).collect();
+        let is_asked_for = |path: &str| {
+            let mut above = Path::new(path).ancestors();
+            only.is_none_or(|only| above.any(|path| only.contains(path)))
+        };
+        let known = self.files.keys();
+        let mut gone: Vec<Arc<str>> = known
+            .filter(|path| !found.contains(&***path) && is_asked_for(path))
+            .filter(|path| Stamp::at(&self.root.join(&***path)).is_none())
+            .cloned()
+            .collect();
+        gone.sort_unstable();
+        gone
     }
 
     fn read_all(&self, walked: &Walked, now_s: i64) -> Found {
@@ -166,18 +192,24 @@ impl Plan {
             return Ok((hash, Arc::clone(known)));
         }
         found.parsed += 1;
-        let file = match index(language, read) {
-            Ok(file) => Arc::new(file),
-            Err(extract::Error::TooLarge { .. }) => return Err(Unread::TooLarge),
-            Err(_) => return Err(Unread::TooSlow),
-        };
+        let file = Arc::new(parsed(|| index(language, read))?);
         let taken = file.heap_bytes();
-        if bytes.fetch_add(taken, Ordering::Relaxed) + taken > INDEX_BYTES_MAX {
+        if bytes.fetch_add(taken, Ordering::Relaxed) + taken > self.bytes_max {
             bytes.fetch_sub(taken, Ordering::Relaxed);
             return Err(Unread::NoRoom);
         }
         found.contents.insert(key, Arc::clone(&file));
         Ok((hash, file))
+    }
+}
+
+/// What the reader makes of a file. One that it breaks down on must not be the end of a look at all others.
+fn parsed(parse: impl FnOnce() -> Result<FileIndex, extract::Error>) -> Result<FileIndex, Unread> {
+    match catch_unwind(AssertUnwindSafe(parse)) {
+        Ok(Ok(file)) => Ok(file),
+        Ok(Err(extract::Error::TooLarge { .. })) => Err(Unread::TooLarge),
+        Ok(Err(_)) => Err(Unread::TooSlow),
+        Err(_panic) => Err(Unread::Panicked),
     }
 }
 
@@ -198,5 +230,18 @@ impl Found {
         self.files.extend(more.files);
         self.parsed += more.parsed;
         self.read += more.read;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_the_reader_breaks_down_on_is_one_that_is_not_read() {
+        let broken = parsed(|| panic!("as a reader might"));
+        assert_eq!(broken.err(), Some(Unread::Panicked));
+        let whole = parsed(|| index(Language::Python, b"def f(): pass\n"));
+        assert_eq!(whole.unwrap().symbols.len(), 1);
     }
 }
