@@ -122,7 +122,7 @@ fn every_node_that_is_answered_is_read_again_as_what_it_is() {
 #[test]
 fn a_key_in_a_signature_is_masked_and_what_is_told_is_marked_as_data() {
     let text = format!("def f(at, password=\"{}\"):\n    pass\n", key());
-    of(&[("a.py", &text)], |seen| {
+    of(&[("a.py", text.as_str())], |seen| {
         let found = symbols(seen, None, Some("f"));
         let signature = &found.symbols[0].signature;
         assert!(signature.contains("[masked:"), "{signature}");
@@ -135,7 +135,11 @@ fn a_key_in_a_signature_is_masked_and_what_is_told_is_marked_as_data() {
 #[test]
 fn what_is_cut_or_not_understood_of_a_file_is_counted() {
     let deep = "function f() {".repeat(60) + &"}".repeat(60);
-    let files = [("a.py", "class A(:\n"), ("b.js", &deep), ("c.py", "")];
+    let files = [
+        ("a.py", "class A(:\n"),
+        ("b.js", deep.as_str()),
+        ("c.py", ""),
+    ];
     of(&files, |seen| {
         let view = WorkTreeView::of(seen);
         assert_eq!(view.files, 3);
