@@ -132,7 +132,7 @@ pub struct SymbolsFound {
     /// How many more there are.
     pub more: u64,
     /// Whether there may be still more: 10,000 have the name, or the time of a question was over.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
     /// The symbols, one a line, wrapped so that a model reads them as data: names and signatures are what somebody wrote. The
     /// other fields are for programs.
