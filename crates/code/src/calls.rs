@@ -3,9 +3,10 @@
 //! Owns the order in which they are looked for: in the code around, in what is imported, in the package, in the work
 //! tree. Types of values are not known: what is called on one is found by its name alone, and said to be uncertain.
 
-use crate::file_index::{Call, FileIndex, Import, Symbol, SymbolKind};
+use crate::budget::Budget;
+use crate::file_index::{Call, FileIndex, Import, Symbol, SymbolKind, own_name};
 use crate::language::Language;
-use crate::limits::CANDIDATES_MAX;
+use crate::limits::{CANDIDATES_MAX, DEPENDENTS_LOOKUPS_MAX};
 use crate::resolve::place;
 use crate::tables::FileNumber;
 use crate::work_tree::{SymbolRef, WorkTree};
@@ -17,24 +18,8 @@ pub struct Meaning {
     pub symbols: Vec<SymbolRef>,
     /// Whether it means just that symbol. Otherwise it means one of them, or something outside the work tree.
     pub is_certain: bool,
-    /// Whether so many symbols have the name that it says nothing.
+    /// Whether so many symbols have the name that it says nothing, or there are more places to look at than may be.
     pub is_cut: bool,
-}
-
-/// How many more files may be looked into.
-pub(crate) struct Budget(pub(crate) usize);
-
-impl Budget {
-    /// Takes one; false where there is none.
-    pub(crate) const fn take(&mut self) -> bool {
-        match self.0.checked_sub(1) {
-            Some(left) => {
-                self.0 = left;
-                true
-            }
-            None => false,
-        }
-    }
 }
 
 /// A symbol, by numbers.
@@ -84,7 +69,8 @@ impl WorkTree {
         let Some(number) = self.number(path) else {
             return Meaning::default();
         };
-        let found = self.places_of(number, call, &mut Budget(usize::MAX));
+        let mut budget = Budget::new(DEPENDENTS_LOOKUPS_MAX, &|| false);
+        let found = self.places_of(number, call, &mut budget);
         let mut symbols: Vec<SymbolRef> =
             found.of.iter().filter_map(|at| self.named(*at)).collect();
         symbols.sort_unstable();
@@ -102,7 +88,13 @@ impl WorkTree {
         })
     }
 
-    pub(crate) fn places_of(&self, number: FileNumber, call: &Call, budget: &mut Budget) -> Places {
+    /// What a call may mean. Nothing is said of one where not all could be looked at.
+    pub(crate) fn places_of(
+        &self,
+        number: FileNumber,
+        call: &Call,
+        budget: &mut Budget<'_>,
+    ) -> Places {
         let Some(file) = self.file_at(number) else {
             return Places::default();
         };
@@ -119,6 +111,12 @@ impl WorkTree {
             Receiver::Named(name) => look.qualified(name),
             Receiver::Unknown => look.method(),
         };
+        if budget.ended().is_some() {
+            return Places {
+                is_cut: true,
+                ..Places::default()
+            };
+        }
         found.with_bodies(self)
     }
 
@@ -131,8 +129,7 @@ impl Places {
     fn certain(of: Vec<Place>) -> Self {
         Self {
             is_certain: of.len() == 1,
-            is_cut: false,
-            of,
+            ..Self::bounded(of)
         }
     }
 
@@ -165,15 +162,15 @@ impl Places {
     }
 }
 
-struct Look<'t, 'b> {
+struct Look<'t, 'b, 'q> {
     tree: &'t WorkTree,
     number: FileNumber,
     file: &'t FileIndex,
     call: &'t Call,
-    budget: &'b mut Budget,
+    budget: &'b mut Budget<'q>,
 }
 
-impl<'t> Look<'t, '_> {
+impl<'t> Look<'t, '_, '_> {
     fn language(&self) -> Language {
         self.file.language
     }
@@ -182,17 +179,23 @@ impl<'t> Look<'t, '_> {
         format!("{before}{}{name}", self.language().separator())
     }
 
-    /// The symbols of a file that a condition picks.
-    fn in_file(&mut self, number: FileNumber, picks: impl Fn(&Symbol) -> bool) -> Vec<Place> {
-        if !self.budget.take() {
+    /// The symbols of a file that are called so, by their qualified name or the last part of it, and that a condition picks.
+    fn in_file(
+        &mut self,
+        number: FileNumber,
+        name: &str,
+        picks: impl Fn(&Symbol) -> bool,
+    ) -> Vec<Place> {
+        let Some(file) = self.tree.file_at(number) else {
+            return Vec::new();
+        };
+        let places = file.symbols_called(own_name(name, file.language));
+        if !self.budget.take(1 + places.len()) {
             return Vec::new();
         }
-        let symbols = self.tree.file_at(number).map(|file| &file.symbols);
-        (0..)
-            .zip(symbols.into_iter().flatten())
-            .filter(|(_, symbol)| picks(symbol))
-            .map(|(place, _)| (number, place))
-            .collect()
+        let is_it = |place: &&u32| file.symbols.get(**place as usize).is_some_and(&picks);
+        let found = places.iter().filter(is_it);
+        found.map(|place| (number, *place)).collect()
     }
 
     /// Names of what the calling code lies in, the innermost first.
@@ -215,16 +218,13 @@ impl<'t> Look<'t, '_> {
         let mut names: Vec<String> = names.map(|outer| self.joined(outer, callee)).collect();
         names.push(callee.to_owned());
         for name in names {
-            let found = self.in_file(self.number, |symbol| *symbol.name == *name);
+            let found = self.in_file(self.number, &name, |symbol| *symbol.name == *name);
             if !found.is_empty() {
                 return Places::certain(found);
             }
         }
-        let found = self.imported(
-            |import| local_name(import) == callee,
-            |_, import| import.name.clone(),
-        );
-        found
+        let imports = self.file.imports_called(callee).iter().copied();
+        self.imported(imports, |import| import.name.clone())
             .or_else(|| self.brought_along(callee))
             .or_else(|| self.of_package(callee))
             .or_else(|| self.anywhere(|symbol| symbol.kind != SymbolKind::Method))
@@ -235,7 +235,7 @@ impl<'t> Look<'t, '_> {
         let callee = &*self.call.callee;
         for outer in self.around().into_iter().skip(1) {
             let name = self.joined(outer, callee);
-            let found = self.in_file(self.number, |symbol| *symbol.name == *name);
+            let found = self.in_file(self.number, &name, |symbol| *symbol.name == *name);
             if !found.is_empty() {
                 return Places::certain(found);
             }
@@ -253,15 +253,15 @@ impl<'t> Look<'t, '_> {
         let name = self.joined(last, callee);
         let end = self.joined("", &name);
         let is_it = |symbol: &Symbol| *symbol.name == *name || symbol.name.ends_with(&end);
-        let here = self.in_file(self.number, is_it);
+        let here = self.in_file(self.number, callee, is_it);
         if !here.is_empty() {
             return Places::certain(here);
         }
-        let is_meant = |import: &Import| {
-            let local = local_name(import);
-            local == first || local == qualifier
-        };
-        self.imported(is_meant, |_, _| Some(callee.into()))
+        let whole = (first != qualifier).then_some(qualifier);
+        let file = self.file;
+        let names = [first].into_iter().chain(whole);
+        let imports = names.flat_map(|name| file.imports_called(name).iter().copied());
+        self.imported(imports, |_| Some(callee.into()))
             .or_else(|| self.by_path(qualifier))
             .or_else(|| self.everywhere(is_it))
             .or_else(|| self.method())
@@ -282,43 +282,45 @@ impl<'t> Look<'t, '_> {
         let Some(path) = self.tree.path(self.number) else {
             return Places::default();
         };
-        let targets = self.tree.resolver().targets(path, self.file, &import);
+        let resolver = self.tree.resolver();
+        let targets = resolver.targets(path, self.file, &import);
+        if !self.budget.take(resolver.looked_up()) {
+            return Places::default();
+        }
         let callee = &*self.call.callee;
         let mut found = Vec::new();
         for target in targets.files {
-            found.extend(self.in_file(target, |symbol| *symbol.name == *callee));
+            found.extend(self.in_file(target, callee, |symbol| *symbol.name == *callee));
         }
         Places::certain(found)
     }
 
-    /// What imports mean that a condition picks, by the name that they have there.
+    /// What some imports mean, by the name that they have there.
     fn imported(
         &mut self,
-        is_meant: impl Fn(&Import) -> bool,
-        name: impl Fn(&FileIndex, &Import) -> Option<Box<str>>,
+        imports: impl Iterator<Item = u32>,
+        name: impl Fn(&Import) -> Option<Box<str>>,
     ) -> Places {
+        let tree = self.tree;
         let mut found = Vec::new();
         let mut is_certain = true;
-        for edge in self.tree.import_edges(self.number) {
-            let import = self.file.imports.get(edge.import as usize);
-            let Some(import) = import.filter(|import| is_meant(import)) else {
+        for place in imports {
+            if !self.budget.take(1) {
+                break;
+            }
+            let Some(import) = self.file.imports.get(place as usize) else {
                 continue;
             };
-            let Some(name) = name(self.file, import) else {
+            let Some(name) = name(import) else {
                 continue;
             };
-            let language = self.language();
-            let qualified = local_name(import).to_owned();
-            let qualified = self.joined(&qualified, &name);
-            let all = self.in_file(edge.target, |it| it.own_name(language) == &*name);
-            let exact = |at: &Place| {
-                self.tree
-                    .symbol_at(*at)
-                    .is_some_and(|it| it.name == name || *it.name == *qualified)
-            };
-            let some: Vec<Place> = all.iter().copied().filter(exact).collect();
-            found.extend(if some.is_empty() { all } else { some });
-            is_certain &= edge.is_certain;
+            let qualified = self.joined(import.local_name(), &name);
+            for edge in tree.edges_of(self.number, place) {
+                for target in tree.targets_of(edge) {
+                    found.extend(self.exact_or_all(target, &name, &qualified));
+                }
+                is_certain &= edge.is_certain;
+            }
         }
         found.sort_unstable();
         found.dedup();
@@ -328,13 +330,31 @@ impl<'t> Look<'t, '_> {
         }
     }
 
+    /// The symbols of a file with an own name: those with just this name or this qualified one, where there are any.
+    fn exact_or_all(&mut self, target: FileNumber, name: &str, qualified: &str) -> Vec<Place> {
+        let tree = self.tree;
+        let language = self.language();
+        let all = self.in_file(target, name, |it| it.own_name(language) == name);
+        let is_exact = |at: &Place| {
+            let symbol = tree.symbol_at(*at);
+            symbol.is_some_and(|it| *it.name == *name || *it.name == *qualified)
+        };
+        let exact: Vec<Place> = all.iter().copied().filter(is_exact).collect();
+        if exact.is_empty() { all } else { exact }
+    }
+
     /// What imports of all names, and includes, bring along. What a header declares is linked with the one place that has
     /// its body.
     fn brought_along(&mut self, callee: &str) -> Places {
-        let is_c = matches!(self.language(), Language::C | Language::Cpp);
-        let brings = |import: &Import| is_c || import.name.as_deref() == Some("*");
-        let found = self.imported(brings, |_, _| Some(callee.into()));
-        if !is_c || found.is_empty() {
+        let file = self.file;
+        let name = |_: &Import| Some(Box::<str>::from(callee));
+        if !matches!(self.language(), Language::C | Language::Cpp) {
+            let all = file.imports_called("*").iter().copied();
+            return self.imported(all, name);
+        }
+        let includes = (0..).zip(&file.imports).map(|(place, _)| place);
+        let found = self.imported(includes, name);
+        if found.is_empty() {
             return found;
         }
         let linked = self.everywhere(|symbol| symbol.fingerprint.body.is_some());
@@ -346,13 +366,17 @@ impl<'t> Look<'t, '_> {
         if !matches!(self.language(), Language::Go | Language::Java) {
             return Places::default();
         }
-        let folder = self.tree.path(self.number).map(|path| place::parent(path));
-        let resolver = self.tree.resolver();
+        let tree = self.tree;
+        let folder = tree.path(self.number).map(|path| place::parent(path));
         let mut found = Vec::new();
-        for (_, number) in folder.into_iter().flat_map(|it| resolver.in_folder(it)) {
-            let file = self.tree.file_at(number);
+        for number in tree.tables().defining(callee) {
+            if !self.budget.take(1) {
+                break;
+            }
+            let is_beside = tree.path(number).map(|path| place::parent(path)) == folder;
+            let file = tree.file_at(number).filter(|_| is_beside);
             if file.is_some_and(|file| file.package == self.file.package) {
-                found.extend(self.in_file(number, |symbol| *symbol.name == *callee));
+                found.extend(self.in_file(number, callee, |symbol| *symbol.name == *callee));
             }
         }
         Places {
@@ -363,20 +387,21 @@ impl<'t> Look<'t, '_> {
 
     /// Symbols of this name of the whole work tree, in a language that may reach them.
     fn everywhere(&mut self, picks: impl Fn(&Symbol) -> bool) -> Places {
+        let tree = self.tree;
         let callee = &*self.call.callee;
         let mut found = Vec::new();
-        for number in self.tree.tables().defining(callee) {
-            let language = self.tree.file_at(number).map(|file| file.language);
+        for number in tree.tables().defining(callee) {
+            if found.len() > CANDIDATES_MAX || !self.budget.take(1) {
+                break;
+            }
+            let language = tree.file_at(number).map(|file| file.language);
             if !language.is_some_and(|it| it.reaches(self.language())) {
                 continue;
             }
             let own = |symbol: &Symbol| {
                 language.is_some_and(|it| symbol.own_name(it) == callee) && picks(symbol)
             };
-            found.extend(self.in_file(number, own));
-            if found.len() > CANDIDATES_MAX || self.budget.0 == 0 {
-                break;
-            }
+            found.extend(self.in_file(number, callee, own));
         }
         Places {
             is_certain: found.len() == 1,
@@ -417,10 +442,4 @@ impl Places {
             is_cut,
         }
     }
-}
-
-/// What an import is called in its file.
-fn local_name(import: &Import) -> &str {
-    let name = import.alias.as_deref().or(import.name.as_deref());
-    name.unwrap_or_else(|| import.module.rsplit(['/', ':']).next().unwrap_or_default())
 }

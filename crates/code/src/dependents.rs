@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::calls::{Budget, Place};
+use crate::budget::{Budget, Ended};
+use crate::calls::Place;
 use crate::limits::{CUT_NAMES_MAX, DEPENDENTS_DEPTH_MAX, DEPENDENTS_LOOKUPS_MAX, DEPENDENTS_MAX};
 use crate::tables::FileNumber;
-use crate::work_tree::{SymbolRef, WorkTree};
+use crate::work_tree::{ImportEdge, SymbolRef, WorkTree};
 
 /// A file or a symbol of a work tree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,7 +52,7 @@ pub struct DependentsLimits {
     pub nodes_max: usize,
     /// Steps from one to what was asked about.
     pub depth_max: u32,
-    /// Files in which names are looked up.
+    /// Symbols, calls, imports and files that are looked at.
     pub lookups_max: usize,
 }
 
@@ -72,8 +73,19 @@ pub enum CutReason {
     Nodes,
     /// They lie deeper than the walk goes.
     Depth,
-    /// As many files were looked into as may be.
+    /// As much was looked at as may be.
     Lookups,
+    /// The time was over.
+    Time,
+}
+
+impl From<Ended> for CutReason {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Lookups => Self::Lookups,
+            Ended::Time => Self::Time,
+        }
+    }
 }
 
 /// What was not followed.
@@ -111,10 +123,10 @@ struct Step {
     goes_on: bool,
 }
 
-struct Search<'t> {
+struct Search<'t, 'q> {
     tree: &'t WorkTree,
     limits: DependentsLimits,
-    budget: Budget,
+    budget: Budget<'q>,
     /// Each node once, with its place in `all`; none for where the walk began.
     seen: BTreeMap<At, Option<usize>>,
     all: Vec<Dependent>,
@@ -124,9 +136,15 @@ struct Search<'t> {
 }
 
 impl WorkTree {
-    /// What depends on a file or a symbol, breadth first; none where the work tree has no such node.
+    /// What depends on a file or a symbol, breadth first; none where the work tree has no such node. `is_over` is asked before
+    /// the first thing that is looked at and each further 1,024; once it says so no more is.
     #[must_use]
-    pub fn dependents(&self, of: &CodeNode, limits: DependentsLimits) -> Option<Dependents> {
+    pub fn dependents(
+        &self,
+        of: &CodeNode,
+        limits: DependentsLimits,
+        is_over: &dyn Fn() -> bool,
+    ) -> Option<Dependents> {
         let start = match of {
             CodeNode::File(path) => At::File(self.number(path)?),
             CodeNode::Symbol(symbol) => {
@@ -137,7 +155,7 @@ impl WorkTree {
         let mut search = Search {
             tree: self,
             limits,
-            budget: Budget(limits.lookups_max),
+            budget: Budget::new(limits.lookups_max, is_over),
             seen: BTreeMap::from([(start, None)]),
             all: Vec::new(),
             unfollowed: Vec::new(),
@@ -156,7 +174,7 @@ impl WorkTree {
     }
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
     fn run(&mut self, start: At) {
         let mut open = VecDeque::from([(start, 0)]);
         while let Some((at, depth)) = open.pop_front() {
@@ -164,10 +182,8 @@ impl Search<'_> {
                 Some(CutReason::Depth)
             } else if self.all.len() >= self.limits.nodes_max {
                 Some(CutReason::Nodes)
-            } else if self.budget.0 == 0 {
-                Some(CutReason::Lookups)
             } else {
-                None
+                self.budget.ended().map(CutReason::from)
             };
             if let Some(reason) = bound {
                 self.not_followed(at, reason);
@@ -181,8 +197,8 @@ impl Search<'_> {
                     open.push_back((step.to, depth + 1));
                 }
             }
-            if self.budget.0 == 0 {
-                self.not_followed(at, CutReason::Lookups);
+            if let Some(ended) = self.budget.ended() {
+                self.not_followed(at, ended.into());
             }
         }
     }
@@ -233,6 +249,9 @@ impl Search<'_> {
                     .file_at(number)
                     .map_or(0, |file| file.symbols.len());
                 for place in (0..).take(symbols) {
+                    if !self.budget.take(1) {
+                        break;
+                    }
                     self.callers((number, place), Some(number), &mut steps);
                 }
             }
@@ -247,11 +266,14 @@ impl Search<'_> {
     }
 
     fn importers(&mut self, number: FileNumber, steps: &mut Vec<Step>) {
-        for importing in self.tree.tables().importing(number) {
-            let edges = self.tree.import_edges(importing).iter();
-            let is_certain = edges
-                .filter(|edge| edge.target == number)
-                .any(|edge| edge.is_certain);
+        let tree = self.tree;
+        let target = tree.target_for(number);
+        let importing = tree.tables().importing(target);
+        for importing in importing.filter(|importing| *importing != number) {
+            if !self.budget.take(1 + tree.import_edges(importing).len()) {
+                return;
+            }
+            let is_certain = tree.edges_to(importing, target).any(|edge| edge.is_certain);
             steps.push(Step {
                 to: At::File(importing),
                 relation: Relation::Imports,
@@ -263,29 +285,33 @@ impl Search<'_> {
 
     /// Files that import a symbol by its name. What they do with it is told by their calls.
     fn importers_by_name(&mut self, (number, place): Place, steps: &mut Vec<Step>) {
-        let Some(file) = self.tree.file_at(number) else {
+        let tree = self.tree;
+        let Some(file) = tree.file_at(number) else {
             return;
         };
         let symbol = file.symbols.get(place as usize);
         let Some(name) = symbol.map(|symbol| symbol.own_name(file.language)) else {
             return;
         };
-        for importing in self.tree.tables().importing(number) {
-            let imports = self.tree.file_at(importing).map(|file| &file.imports);
-            let is_named = |edge: &&crate::work_tree::ImportEdge| {
-                let import = imports.and_then(|imports| imports.get(edge.import as usize));
-                edge.target == number && import.is_some_and(|it| it.name.as_deref() == Some(name))
-            };
-            let edges = self.tree.import_edges(importing).iter();
-            let named: Vec<_> = edges.filter(is_named).collect();
-            if !named.is_empty() {
-                steps.push(Step {
-                    to: At::File(importing),
-                    relation: Relation::Imports,
-                    is_certain: named.iter().any(|edge| edge.is_certain),
-                    goes_on: false,
-                });
+        let target = tree.target_for(number);
+        let importing = tree.tables().importing(target);
+        for importing in importing.filter(|importing| *importing != number) {
+            if !self.budget.take(1 + tree.import_edges(importing).len()) {
+                return;
             }
+            let imports = tree.file_at(importing).map(|file| &file.imports);
+            let is_named = |edge: &&ImportEdge| {
+                let import = imports.and_then(|imports| imports.get(edge.import as usize));
+                import.is_some_and(|it| it.name.as_deref() == Some(name))
+            };
+            let edges = tree.edges_to(importing, target).filter(is_named);
+            let is_certain = edges.map(|edge| edge.is_certain).max();
+            steps.extend(is_certain.map(|is_certain| Step {
+                to: At::File(importing),
+                relation: Relation::Imports,
+                is_certain,
+                goes_on: false,
+            }));
         }
     }
 
@@ -300,6 +326,9 @@ impl Search<'_> {
             return;
         };
         for calling in tree.tables().calling(name).filter(|it| Some(*it) != but) {
+            if !self.budget.take(1) {
+                return;
+            }
             let Some(caller_file) = tree.file_at(calling) else {
                 continue;
             };
@@ -310,6 +339,7 @@ impl Search<'_> {
                 if !self.budget.take() {
                     return;
                 }
+                // Of a call that was not looked at to its end nothing is meant.
                 let meant = tree.places_of(calling, call, &mut self.budget);
                 if !meant.of.contains(&of) {
                     continue;

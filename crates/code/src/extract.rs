@@ -6,9 +6,10 @@
 use core::ops::ControlFlow;
 use std::collections::BTreeMap;
 
+use sillok_core::decision;
 use tree_sitter::{Node, ParseOptions, Parser, Point, Tree, TreeCursor};
 
-use crate::file_index::{Call, FileCut, FileIndex, Fingerprint, Import, Symbol, SymbolId};
+use crate::file_index::{Call, FileCut, FileIndex, Fingerprint, Import, Order, Symbol, SymbolId};
 use crate::language::Language;
 use crate::limits::{
     CALLS_MAX, FILE_BYTES_MAX, IMPORTS_MAX, NAME_BYTES_MAX, NESTING_MAX, PARSE_TURN_BYTES,
@@ -203,6 +204,12 @@ impl<'a> Walk<'a> {
             self.name.push_str(self.language.separator());
         }
         self.name.push_str(own);
+        // What decisions cannot name is no node of any graph.
+        if decision::Node::symbol(&self.name, None).is_err() {
+            self.name.truncate(name_bytes);
+            self.cut.names += u32::from(declared.kind.is_some());
+            return;
+        }
         let inside = declared.inside(site.inside);
         let symbol = declared.kind.map(|kind| {
             let kind = if inside == Inside::Method {
@@ -332,7 +339,9 @@ impl<'a> Walk<'a> {
                 imports: self.cut.imports + self.found.cut,
                 ..self.cut
             },
+            order: Order::default(),
         }
+        .ordered()
     }
 }
 

@@ -177,6 +177,14 @@ pub struct Import {
     pub declares: bool,
 }
 
+impl Import {
+    /// What it is called in its file.
+    pub(crate) fn local_name(&self) -> &str {
+        let name = self.alias.as_deref().or(self.name.as_deref());
+        name.unwrap_or_else(|| self.module.rsplit(['/', ':']).next().unwrap_or_default())
+    }
+}
+
 /// One piece of code that calls something; several equal calls are one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Call {
@@ -199,6 +207,9 @@ pub struct FileCut {
     pub imports: u32,
     /// Calls over the bound of a file.
     pub calls: u32,
+    /// Symbols with names that nothing else can say, such as a module that is called `@a/b`. What lies in one is named without
+    /// it.
+    pub names: u32,
 }
 
 /// What the bytes of a file say.
@@ -220,6 +231,20 @@ pub struct FileIndex {
     pub has_errors: bool,
     /// What was left out.
     pub cut: FileCut,
+    /// Not stored: it follows from the rest.
+    #[serde(skip)]
+    pub(crate) order: Order,
+}
+
+/// Places in the order in which names are looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Order {
+    /// Of symbols, by their own names.
+    symbols: Vec<u32>,
+    /// Of imports, by what they are called in the file.
+    imports: Vec<u32>,
+    /// Different names that are declared, and different ones that are called.
+    names: usize,
 }
 
 impl FileIndex {
@@ -235,7 +260,49 @@ impl FileIndex {
             calls: Vec::new(),
             has_errors: false,
             cut: FileCut::default(),
+            order: Order::default(),
         }
+    }
+
+    /// The same, with its names in the order in which they are looked up.
+    pub(crate) fn ordered(mut self) -> Self {
+        let own = |place: u32| self.symbols[place as usize].own_name(self.language);
+        let local = |place: u32| self.imports[place as usize].local_name();
+        let mut symbols: Vec<u32> = (0..).zip(&self.symbols).map(|(place, _)| place).collect();
+        symbols.sort_unstable_by_key(|place| (own(*place), *place));
+        let mut imports: Vec<u32> = (0..).zip(&self.imports).map(|(place, _)| place).collect();
+        imports.sort_unstable_by_key(|place| (local(*place), *place));
+        let declared = symbols.chunk_by(|one, other| own(*one) == own(*other));
+        let called = self.calls.chunk_by(|one, other| one.callee == other.callee);
+        self.order = Order {
+            names: declared.count() + called.count(),
+            symbols,
+            imports,
+        };
+        self
+    }
+
+    /// The places of the symbols with this own name, in order.
+    pub(crate) fn symbols_called(&self, own: &str) -> &[u32] {
+        let name = |place: u32| {
+            let symbol = self.symbols.get(place as usize);
+            symbol.map_or("", |symbol| symbol.own_name(self.language))
+        };
+        equal(&self.order.symbols, own, name)
+    }
+
+    /// The places of the imports that are called this in the file, in order.
+    pub(crate) fn imports_called(&self, local: &str) -> &[u32] {
+        let name = |place: u32| {
+            let import = self.imports.get(place as usize);
+            import.map_or("", Import::local_name)
+        };
+        equal(&self.order.imports, local, name)
+    }
+
+    /// Different names that are declared, and different ones that are called.
+    pub(crate) const fn names_count(&self) -> usize {
+        self.order.names
     }
 
     /// The symbols with this qualified name, in order.
@@ -294,8 +361,16 @@ impl FileIndex {
                 size_of::<Call>() + call.callee.len() + ALLOCATION_BYTES + text(&call.qualifier)
             })
             .sum::<usize>();
-        size_of::<Self>() + symbols + imports + calls + text(&self.package)
+        let order = size_of::<u32>() * (self.symbols.len() + self.imports.len());
+        size_of::<Self>() + symbols + imports + calls + order + text(&self.package)
     }
+}
+
+/// Those of ordered places that have a name.
+fn equal<'f>(places: &'f [u32], name: &str, of: impl Fn(u32) -> &'f str) -> &'f [u32] {
+    let from = places.partition_point(|place| of(*place) < name);
+    let to = places.partition_point(|place| of(*place) <= name);
+    places.get(from..to).unwrap_or_default()
 }
 
 /// What an allocator takes for itself, about.
@@ -312,6 +387,28 @@ mod tests {
         for other in ["", "00", &"g".repeat(32), &"A".repeat(32), &"0".repeat(33)] {
             assert_eq!(SymbolId::parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn names_are_found_without_a_look_at_all() {
+        let source = "from a import x as y\nimport b\nclass A:\n    def f(self): g()\nclass B:\n    def f(self): g()\n";
+        let file = crate::index(Language::Python, source.as_bytes()).unwrap();
+        let named = |own: &str| -> Vec<&str> {
+            let places = file.symbols_called(own).iter();
+            places.map(|at| &*file.symbols[*at as usize].name).collect()
+        };
+        assert_eq!((named("f"), named("A")), (vec!["A.f", "B.f"], vec!["A"]));
+        assert!(named("A.f").is_empty() && named("g").is_empty());
+        let imported = |local: &str| -> Vec<&str> {
+            let places = file.imports_called(local).iter();
+            places
+                .map(|at| &*file.imports[*at as usize].module)
+                .collect()
+        };
+        assert_eq!((imported("y"), imported("b")), (vec!["a"], vec!["b"]));
+        assert!(imported("x").is_empty());
+        // `f`, `A`, `B`, and the call of `g`.
+        assert_eq!(file.names_count(), 4);
     }
 
     #[test]

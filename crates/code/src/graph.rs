@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::calls::Budget;
+use crate::budget::{Budget, Ended};
 use crate::dependents::CodeNode;
 use crate::file_index::Call;
-use crate::limits::DEPENDENTS_LOOKUPS_MAX;
+use crate::limits::GRAPH_LOOKUPS_MAX;
 use crate::tables::FileNumber;
 use crate::work_tree::WorkTree;
 
@@ -44,7 +44,7 @@ pub struct CodeGraphLimits {
     pub nodes_max: usize,
     /// Most edges.
     pub edges_max: usize,
-    /// Most files in which names of calls are looked up.
+    /// Most symbols, calls, imports and files that are looked at.
     pub lookups_max: usize,
 }
 
@@ -56,9 +56,20 @@ impl CodeGraphLimits {
             under: String::new(),
             nodes_max,
             edges_max,
-            lookups_max: DEPENDENTS_LOOKUPS_MAX,
+            lookups_max: GRAPH_LOOKUPS_MAX,
         }
     }
+}
+
+/// Why some nodes or edges are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphCut {
+    /// There are more of them than there is room for.
+    Room,
+    /// As much was looked at as may be.
+    Lookups,
+    /// The time was over.
+    Time,
 }
 
 /// A work tree, or a part of it, as nodes and edges. The same files give the same ones in the same order.
@@ -68,34 +79,30 @@ pub struct CodeGraph {
     pub nodes: Vec<CodeNode>,
     /// Each edge once.
     pub edges: Vec<CodeEdge>,
-    /// Whether a bound was reached: some nodes or edges are not there then.
-    pub is_cut: bool,
+    /// Why it is not whole; none where it is. Once it is cut nothing more is looked at.
+    pub cut: Option<GraphCut>,
 }
 
 impl WorkTree {
-    /// The files and symbols of a work tree, and what joins them.
+    /// The files and symbols of a work tree, and what joins them. `is_over` is asked before the first thing that is looked at
+    /// and each further 1,024; once it says so no more is.
     #[must_use]
-    pub fn graph(&self, limits: &CodeGraphLimits) -> CodeGraph {
+    pub fn graph(&self, limits: &CodeGraphLimits, is_over: &dyn Fn() -> bool) -> CodeGraph {
         let mut making = Making {
             tree: self,
             limits,
-            budget: Budget(limits.lookups_max),
+            budget: Budget::new(limits.lookups_max, is_over),
             places: BTreeMap::new(),
             graph: CodeGraph::default(),
         };
-        let files: Vec<FileNumber> = self
-            .paths()
-            .filter(|path| is_under(path, &limits.under))
-            .filter_map(|path| self.number(path))
-            .collect();
-        for number in &files {
-            making.contents(*number);
-        }
-        for number in &files {
-            making.imports(*number);
-        }
-        for number in files {
-            making.calls(number);
+        let files = making.files();
+        for step in [Making::contents, Making::imports, Making::calls] {
+            for number in &files {
+                if making.graph.cut.is_some() {
+                    break;
+                }
+                step(&mut making, *number);
+            }
         }
         making.end()
     }
@@ -106,15 +113,46 @@ fn is_under(path: &str, folder: &str) -> bool {
     folder.is_empty() || below.is_some_and(|below| below.starts_with('/'))
 }
 
-struct Making<'t> {
+struct Making<'t, 'q> {
     tree: &'t WorkTree,
     limits: &'t CodeGraphLimits,
-    budget: Budget,
+    budget: Budget<'q>,
     places: BTreeMap<CodeNode, usize>,
     graph: CodeGraph,
 }
 
-impl Making<'_> {
+impl Making<'_, '_> {
+    /// Whether so much may be looked at.
+    fn take(&mut self, things: usize) -> bool {
+        let may = self.budget.take(things);
+        if let Some(ended) = self.budget.ended() {
+            self.cut(match ended {
+                Ended::Lookups => GraphCut::Lookups,
+                Ended::Time => GraphCut::Time,
+            });
+        }
+        may
+    }
+
+    fn cut(&mut self, why: GraphCut) {
+        self.graph.cut.get_or_insert(why);
+    }
+
+    /// The files that begin edges, in order of their paths.
+    fn files(&mut self) -> Vec<FileNumber> {
+        let (tree, limits) = (self.tree, self.limits);
+        let mut files = Vec::new();
+        for (path, number) in tree.numbered_paths() {
+            if !self.take(1) {
+                break;
+            }
+            if is_under(path, &limits.under) {
+                files.push(number);
+            }
+        }
+        files
+    }
+
     /// The place of a node; none where there is no room for it.
     fn node(&mut self, node: Option<CodeNode>) -> Option<usize> {
         let node = node?;
@@ -123,7 +161,7 @@ impl Making<'_> {
         }
         let place = self.graph.nodes.len();
         if place >= self.limits.nodes_max {
-            self.graph.is_cut = true;
+            self.cut(GraphCut::Room);
             return None;
         }
         self.graph.nodes.push(node.clone());
@@ -150,7 +188,7 @@ impl Making<'_> {
             return;
         };
         if self.graph.edges.len() >= self.limits.edges_max {
-            self.graph.is_cut = true;
+            self.cut(GraphCut::Room);
             return;
         }
         self.graph.edges.push(CodeEdge {
@@ -165,6 +203,9 @@ impl Making<'_> {
         let file = self.file(number);
         let symbols = self.tree.file_at(number).map(|file| &file.symbols);
         for (place, symbol) in (0..).zip(symbols.into_iter().flatten()) {
+            if self.graph.cut.is_some() || !self.take(1) {
+                return;
+            }
             let outer = match symbol.parent {
                 Some(parent) => self.symbol(number, parent),
                 None => file,
@@ -175,13 +216,19 @@ impl Making<'_> {
     }
 
     fn imports(&mut self, number: FileNumber) {
+        let tree = self.tree;
         let mut targets: BTreeMap<FileNumber, bool> = BTreeMap::new();
-        for edge in self.tree.import_edges(number) {
-            *targets.entry(edge.target).or_default() |= edge.is_certain;
+        for edge in tree.import_edges(number) {
+            for target in tree.targets_of(edge).filter(|target| *target != number) {
+                if !self.take(1) {
+                    return;
+                }
+                *targets.entry(target).or_default() |= edge.is_certain;
+            }
         }
         let from = self.file(number);
         let mut targets: Vec<(FileNumber, bool)> = targets.into_iter().collect();
-        targets.sort_by_key(|(target, _)| self.tree.path(*target));
+        targets.sort_by_key(|(target, _)| tree.path(*target));
         for (target, is_certain) in targets {
             let to = self.file(target);
             self.edge(from, CodeEdgeKind::Imports, to, is_certain);
@@ -189,23 +236,24 @@ impl Making<'_> {
     }
 
     fn calls(&mut self, number: FileNumber) {
+        let tree = self.tree;
         let mut found: BTreeMap<(Option<u32>, FileNumber, u32), bool> = BTreeMap::new();
-        let calls: &[Call] = self.tree.file_at(number).map_or(&[], |file| &file.calls);
+        let calls: &[Call] = tree.file_at(number).map_or(&[], |file| &file.calls);
         for call in calls {
-            if !self.budget.take() {
-                self.graph.is_cut = true;
-                break;
+            if !self.take(1) {
+                return;
             }
-            let meant = self.tree.places_of(number, call, &mut self.budget);
+            let meant = tree.places_of(number, call, &mut self.budget);
             for (target, place) in meant.of {
                 let key = (call.caller, target, place);
                 *found.entry(key).or_default() |= meant.is_certain;
             }
         }
+        // Whether the last of them was looked at to its end.
+        self.take(0);
         // Numbers of files are handed out as files come: the order is that of their paths.
         let mut found: Vec<_> = found.into_iter().collect();
-        found
-            .sort_by_key(|((caller, target, place), _)| (*caller, self.tree.path(*target), *place));
+        found.sort_by_key(|((caller, target, place), _)| (*caller, tree.path(*target), *place));
         for ((caller, target, place), is_certain) in found {
             let from = match caller {
                 Some(caller) => self.symbol(number, caller),

@@ -10,14 +10,16 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 
 use crate::limits::{POINTER_BYTES_MAX, RULE_BYTES_MAX, RULE_FILE_BYTES_MAX, RULES_MAX};
-use crate::read::read_short;
+use crate::open::Root;
+use crate::read::{Unread, read_short};
 
 /// What the files are called that say what lies beside them and is ignored.
 pub(crate) const RULES_NAME: &str = ".gitignore";
 
 /// The rules on the way of a walk. Their paths begin in the repository.
 pub(crate) struct Ignored {
-    root: PathBuf,
+    /// What all files of rules of the repository lie below; none where it cannot be opened.
+    repository: Option<Root>,
     /// The work tree in its repository; empty where it is all of it.
     base: PathBuf,
     /// What holds for all of the work tree, the weakest first.
@@ -37,18 +39,14 @@ impl Ignored {
         let base = root.strip_prefix(&repository).unwrap_or(Path::new(""));
         let mut ignored = Self {
             base: base.to_owned(),
-            root,
+            repository: Root::at(&repository).ok(),
             around: Vec::new(),
             open: Vec::new(),
             bytes_left: RULE_BYTES_MAX,
             unread: 0,
         };
-        let of_user = gitconfig_excludes_path().and_then(|path| path.canonicalize().ok());
-        let of_repository = common_folder(&repository).map(|folder| folder.join("info/exclude"));
-        for path in of_user.iter().chain(&of_repository) {
-            let rules = ignored.rules(path, Path::new(""));
-            ignored.around.extend(rules);
-        }
+        ignored.of_user();
+        ignored.of_repository(&repository);
         let mut above: Vec<PathBuf> = ignored
             .base
             .ancestors()
@@ -57,11 +55,36 @@ impl Ignored {
             .collect();
         above.reverse();
         for folder in above {
-            let rules = ignored.rules(&repository.join(&folder).join(RULES_NAME), &folder);
+            let rules = ignored.own_rules(&folder.join(RULES_NAME), &folder);
             ignored.around.extend(rules);
         }
         ignored.enter(Path::new(""));
         ignored
+    }
+
+    /// What the user has for all repositories.
+    fn of_user(&mut self) {
+        let path = gitconfig_excludes_path().and_then(|path| path.canonicalize().ok());
+        if let Some(path) = path {
+            let rules = self.rules(short(&path, self.bytes_here()), Path::new(""));
+            self.around.extend(rules);
+        }
+    }
+
+    /// What the repository has for all its work trees.
+    fn of_repository(&mut self, repository: &Path) {
+        let git = repository.join(".git");
+        let is_pointer = std::fs::symlink_metadata(&git).is_ok_and(|git| git.is_file());
+        let rules = if is_pointer {
+            let read = match common_folder(&git) {
+                Some(common) => short(&common.join("info/exclude"), self.bytes_here()),
+                None => Err(Unread::NoFile),
+            };
+            self.rules(read, Path::new(""))
+        } else {
+            self.own_rules(Path::new(".git/info/exclude"), Path::new(""))
+        };
+        self.around.extend(rules);
     }
 
     /// Whether what lies at a path from the root is ignored. To be asked depth first: of a folder before what is in it, and of
@@ -96,20 +119,31 @@ impl Ignored {
     }
 
     fn enter(&mut self, folder: &Path) {
-        let path = self.root.join(folder).join(RULES_NAME);
-        let rules = self.rules(&path, &self.base.join(folder));
+        let full = self.base.join(folder);
+        let rules = self.own_rules(&full.join(RULES_NAME), &full);
         self.open.push((folder.to_owned(), rules));
     }
 
-    /// The rules of a file, for what lies in a folder of the repository. What is no rule says nothing.
-    fn rules(&mut self, path: &Path, folder: &Path) -> Option<Gitignore> {
-        let bytes = match read_short(path, RULE_FILE_BYTES_MAX.min(self.bytes_left)) {
-            Ok(bytes) => bytes?,
-            Err(_) => {
-                self.unread += 1;
-                return None;
-            }
+    fn bytes_here(&self) -> u64 {
+        RULE_FILE_BYTES_MAX.min(self.bytes_left)
+    }
+
+    /// The rules of a file of the repository, for what lies in a folder of it.
+    fn own_rules(&mut self, path: &Path, folder: &Path) -> Option<Gitignore> {
+        let read = match &self.repository {
+            Some(root) => read_short(root, path, self.bytes_here()),
+            None => Err(Unread::Gone),
         };
+        self.rules(read, folder)
+    }
+
+    /// The rules that were read. What is no rule says nothing.
+    fn rules(&mut self, read: Result<Option<Vec<u8>>, Unread>, folder: &Path) -> Option<Gitignore> {
+        let Ok(bytes) = read else {
+            self.unread += 1;
+            return None;
+        };
+        let bytes = bytes?;
         self.bytes_left = self.bytes_left.saturating_sub(bytes.len() as u64);
         let mut builder = GitignoreBuilder::new(folder);
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -135,20 +169,32 @@ fn is_repository(folder: &Path) -> bool {
     git.is_ok_and(|git| git.is_dir() || git.is_file())
 }
 
-/// Where a repository keeps what all its work trees share.
-fn common_folder(repository: &Path) -> Option<PathBuf> {
-    let git = repository.join(".git");
-    if git.is_dir() {
-        return Some(git);
-    }
-    let own = repository.join(first_line(&git)?.strip_prefix("gitdir: ")?);
-    match first_line(&own.join("commondir")) {
-        Some(common) => Some(own.join(common)),
-        None => Some(own),
-    }
+/// Where a repository keeps what all its work trees share, by the file that stands for it in one of them. Such a file may name
+/// any folder: only one is believed that lies where git puts it and names the file in turn.
+fn common_folder(pointer: &Path) -> Option<PathBuf> {
+    let named = first_line(pointer)?;
+    let own = pointer.parent()?.join(named.strip_prefix("gitdir: ")?);
+    let own = own.canonicalize().ok()?;
+    let common = own.join(first_line(&own.join("commondir"))?);
+    let common = common.canonicalize().ok()?;
+    let back = own.join(first_line(&own.join("gitdir"))?);
+    let is_back = back.canonicalize().ok()? == pointer.canonicalize().ok()?;
+    let is_placed = own.parent() == Some(&*common.join("worktrees"));
+    (is_back && is_placed).then_some(common)
 }
 
 fn first_line(path: &Path) -> Option<String> {
-    let text = String::from_utf8(read_short(path, POINTER_BYTES_MAX).ok()??).ok()?;
+    let text = String::from_utf8(short(path, POINTER_BYTES_MAX).ok()??).ok()?;
     text.lines().next().map(str::to_owned)
+}
+
+/// Reads a file that lies outside the repository.
+fn short(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, Unread> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok(None);
+    };
+    match Root::at(folder) {
+        Ok(folder) => read_short(&folder, Path::new(name), bytes_max),
+        Err(_) => Ok(None),
+    }
 }

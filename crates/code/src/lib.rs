@@ -3,6 +3,7 @@
 //! Owns reading files by their syntax, walking and watching a work tree, and the index of what is found. It must not know
 //! entries, decisions, stores or git's history: who asks brings a work tree, and draws conclusions. See ADR 0045.
 
+mod budget;
 pub mod cache;
 mod calls;
 pub mod code_index;
@@ -16,12 +17,15 @@ mod ignored;
 mod language;
 pub mod limits;
 mod manifest;
+mod named;
+mod open;
 mod read;
 mod resolve;
 mod rules;
 mod scan;
 pub mod signature;
 mod tables;
+mod totals;
 pub mod walk;
 pub mod watch;
 mod work_tree;
@@ -35,9 +39,11 @@ pub use extract::{Error, index};
 pub use file_index::{
     Call, FileCut, FileIndex, Fingerprint, Import, Symbol, SymbolId, SymbolKind, own_name,
 };
-pub use graph::{CodeEdge, CodeEdgeKind, CodeGraph, CodeGraphLimits};
+pub use graph::{CodeEdge, CodeEdgeKind, CodeGraph, CodeGraphLimits, GraphCut};
 pub use language::Language;
+pub use named::Named;
 pub use read::{FileHash, Unread};
 pub use scan::{Plan, Scanned};
+pub use totals::Totals;
 pub use walk::{Passed, WalkOptions};
 pub use work_tree::{SymbolRef, WorkTree};

@@ -1,16 +1,18 @@
 //! Reading one file of a work tree.
 //!
-//! Owns what is opened and what is refused, and the hash of what was read. It must not know what the bytes mean.
+//! Owns what is refused, and the hash of what was read. It must not know what the bytes mean.
 
 use std::fmt;
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::FILE_BYTES_MAX;
+use crate::open::Root;
 
 /// BLAKE3 of the bytes of a file, as they are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -56,6 +58,8 @@ pub enum Unread {
     TooSlow,
     /// What is known of all files takes as much memory as it may.
     NoRoom,
+    /// The reader broke down on it.
+    Panicked,
 }
 
 /// What the file system says of a file: as long as that stays, its bytes are taken to stay.
@@ -102,9 +106,9 @@ pub(crate) struct Content {
     pub(crate) stamp: Option<Stamp>,
 }
 
-/// Reads a file, if it is one. What it does not follow is a link in the last part of the path.
-pub(crate) fn read(path: &Path, now_s: i64) -> Result<Content, Unread> {
-    let (mut file, before) = open(path, FILE_BYTES_MAX)?;
+/// Reads a file below a root, if it is one. No link is followed on the way.
+pub(crate) fn read(root: &Root, path: &Path, now_s: i64) -> Result<Content, Unread> {
+    let (mut file, before) = open(root, path, FILE_BYTES_MAX)?;
     let bytes = read_all(&mut file, &before, FILE_BYTES_MAX)?;
     let (before, after) = (
         Stamp::of(&before),
@@ -118,14 +122,17 @@ pub(crate) fn read(path: &Path, now_s: i64) -> Result<Content, Unread> {
 }
 
 /// The same for what no walk has seen, none where nothing lies there. It may be a device, which must not even be opened.
-pub(crate) fn read_short(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, Unread> {
-    match std::fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Err(Unread::NoFile),
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(_) => return Err(Unread::Gone),
+pub(crate) fn read_short(
+    root: &Root,
+    path: &Path,
+    bytes_max: u64,
+) -> Result<Option<Vec<u8>>, Unread> {
+    match root.kind(path)? {
+        Some(FileType::RegularFile) => {}
+        Some(_) => return Err(Unread::NoFile),
+        None => return Ok(None),
     }
-    let (mut file, before) = open(path, bytes_max)?;
+    let (mut file, before) = open(root, path, bytes_max)?;
     read_all(&mut file, &before, bytes_max).map(Some)
 }
 
@@ -140,16 +147,8 @@ fn read_all(file: &mut File, before: &Metadata, bytes_max: u64) -> Result<Vec<u8
     Ok(bytes)
 }
 
-/// Opens without following a link, and without waiting for the other end of a pipe.
-fn open(path: &Path, bytes_max: u64) -> Result<(File, Metadata), Unread> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
-        .open(path)
-        .map_err(|error| match error.raw_os_error() {
-            Some(libc::ELOOP | libc::ENXIO) => Unread::NoFile,
-            _ => Unread::Gone,
-        })?;
+fn open(root: &Root, path: &Path, bytes_max: u64) -> Result<(File, Metadata), Unread> {
+    let file = root.open(path)?;
     let metadata = file.metadata().map_err(|_| Unread::Gone)?;
     if !metadata.is_file() {
         return Err(Unread::NoFile);
@@ -174,14 +173,16 @@ mod tests {
         assert!(made.unwrap().success());
         std::fs::write(at("file"), "text").unwrap();
         std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
-        let read = |name: &str| read(&at(name), i64::MAX);
+        let root = Root::at(folder.path()).unwrap();
+        let read = |name: &str| read(&root, Path::new(name), i64::MAX);
+        let read_short = |name: &str, most| read_short(&root, Path::new(name), most);
         for name in ["pipe", "link", "."] {
             assert_eq!(read(name).err(), Some(Unread::NoFile), "{name}");
-            assert_eq!(read_short(&at(name), 9), Err(Unread::NoFile), "{name}");
+            assert_eq!(read_short(name, 9), Err(Unread::NoFile), "{name}");
         }
-        assert_eq!(read_short(&at("none"), 9), Ok(None));
-        assert_eq!(read_short(&at("file"), 4), Ok(Some(b"text".to_vec())));
-        assert_eq!(read_short(&at("file"), 3), Err(Unread::TooLarge));
+        assert_eq!(read_short("none", 9), Ok(None));
+        assert_eq!(read_short("file", 4), Ok(Some(b"text".to_vec())));
+        assert_eq!(read_short("file", 3), Err(Unread::TooLarge));
         assert_eq!(read("none").err(), Some(Unread::Gone));
         assert_eq!(read("file").unwrap().bytes, b"text");
     }
@@ -192,8 +193,10 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, "text").unwrap();
         let changed = std::fs::metadata(&path).unwrap().ctime();
-        assert_eq!(read(&path, changed + SETTLED_AFTER_S).unwrap().stamp, None);
-        let later = read(&path, changed + SETTLED_AFTER_S + 1).unwrap();
+        let root = Root::at(folder.path()).unwrap();
+        let read = |now_s| read(&root, Path::new("file"), now_s).unwrap();
+        assert_eq!(read(changed + SETTLED_AFTER_S).stamp, None);
+        let later = read(changed + SETTLED_AFTER_S + 1);
         assert!(later.stamp.is_some());
         assert_eq!(later.stamp, Stamp::at(&path));
     }

@@ -3,14 +3,16 @@
 //! Owns the rules of each language, as far as paths and names of packages follow them. It must not know symbols, and reads no
 //! file: what a build is configured to do beside that is not known.
 
+use core::cell::Cell;
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::file_index::{FileIndex, Import};
 use crate::language::Language;
-use crate::limits::{LOOKUPS_MAX, TARGETS_MAX};
+use crate::limits::{PACKAGES_MAX, TARGETS_MAX};
 use crate::tables::{FileNumber, Tables};
+
+pub(crate) use go::is_of_package as is_of_go_package;
 
 mod c;
 mod ecma;
@@ -26,6 +28,8 @@ pub(crate) struct Targets {
     pub(crate) files: Vec<FileNumber>,
     /// Whether it means all of these. Otherwise it means one, and which is not known.
     pub(crate) is_certain: bool,
+    /// Whether the file stands for all of the package that it is the first of.
+    pub(crate) is_package: bool,
 }
 
 impl Targets {
@@ -38,6 +42,15 @@ impl Targets {
         Self {
             files: vec![file],
             is_certain: true,
+            is_package: false,
+        }
+    }
+
+    /// All files of a package, by the first of them.
+    pub(crate) fn package(first: FileNumber) -> Self {
+        Self {
+            is_package: true,
+            ..Self::one(first)
         }
     }
 
@@ -46,6 +59,7 @@ impl Targets {
         Self {
             files: files.take(TARGETS_MAX).collect(),
             is_certain: true,
+            is_package: false,
         }
     }
 
@@ -54,17 +68,18 @@ impl Targets {
         let files: Vec<FileNumber> = files.take(TARGETS_MAX).collect();
         Self {
             is_certain: files.len() == 1,
+            is_package: false,
             files,
         }
     }
 }
 
 /// What paths and packages there are.
-#[derive(Clone, Copy)]
 pub(crate) struct Resolver<'a> {
     numbers: &'a BTreeMap<Arc<str>, FileNumber>,
     paths: &'a [Option<Arc<str>>],
     tables: &'a Tables,
+    looked_up: Cell<usize>,
 }
 
 impl<'a> Resolver<'a> {
@@ -77,7 +92,13 @@ impl<'a> Resolver<'a> {
             numbers,
             paths,
             tables,
+            looked_up: Cell::new(0),
         }
+    }
+
+    /// Paths that were looked up by now.
+    pub(crate) fn looked_up(&self) -> usize {
+        self.looked_up.get()
     }
 
     /// The files that an import of the file at `path` means.
@@ -98,6 +119,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn file(&self, path: &str) -> Option<FileNumber> {
+        self.looked_up.set(self.looked_up.get() + 1);
         self.numbers.get(path).copied()
     }
 
@@ -110,24 +132,16 @@ impl<'a> Resolver<'a> {
         paths.into_iter().find_map(|path| self.file(path))
     }
 
-    /// The files that lie in a folder, and not below.
-    pub(crate) fn in_folder<'p>(
+    /// The files of a package of Go: those of one folder, but for tests.
+    pub(crate) fn go_package<'p>(
         &self,
         folder: &'p str,
-    ) -> impl Iterator<Item = (&'a str, FileNumber)> + use<'a, 'p> {
-        let start = if folder.is_empty() {
-            String::new()
-        } else {
-            format!("{folder}/")
-        };
-        let numbers = self.numbers;
-        let from = (Bound::Included(start.as_str()), Bound::Unbounded);
-        numbers
-            .range::<str, _>(from)
-            .take(LOOKUPS_MAX)
-            .take_while(move |(path, _)| path.starts_with(start.as_str()))
-            .filter(move |(path, _)| place::parent(path) == folder)
-            .map(|(path, number)| (&**path, *number))
+    ) -> impl Iterator<Item = FileNumber> + use<'a, 'p> {
+        let paths = self.paths;
+        self.tables.go_package(folder).filter(move |number| {
+            let path = paths.get(number.index()).and_then(Option::as_deref);
+            path.is_some_and(|path| is_of_go_package(path) && place::parent(path) == folder)
+        })
     }
 
     /// The folders of the manifests that give this name, in order.
@@ -135,9 +149,11 @@ impl<'a> Resolver<'a> {
         let tables = self.tables;
         let mut folders: Vec<&str> = tables
             .of_package(language, name)
+            .take(PACKAGES_MAX)
             .filter_map(|number| self.path_of(number))
             .map(place::parent)
             .collect();
+        self.looked_up.set(self.looked_up.get() + folders.len());
         folders.sort_unstable();
         folders
     }

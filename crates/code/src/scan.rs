@@ -15,8 +15,11 @@ use crate::file_index::FileIndex;
 use crate::ignored::RULES_NAME;
 use crate::language::Language;
 use crate::limits::THREADS;
+use crate::open::Root;
 use crate::read::{FileHash, Stamp, Unread, read};
+use crate::tables::{PATH_BYTES, listed_bytes};
 use crate::walk::{Error, WalkOptions, Walked, walk};
+use crate::work_tree::PATH_STATE_BYTES;
 
 /// Bytes that were read as some language.
 pub(crate) type ContentKey = (FileHash, Language);
@@ -30,6 +33,14 @@ pub(crate) struct FileState {
     pub(crate) language: Language,
     pub(crate) content: Result<(FileHash, Arc<FileIndex>), Unread>,
     pub(crate) stamp: Option<Stamp>,
+}
+
+impl FileState {
+    /// Bytes of memory that what it says takes, beside what is known of its content.
+    fn listed_bytes(&self) -> usize {
+        let content = self.content.as_ref();
+        content.map_or(0, |(_, file)| listed_bytes(file))
+    }
 }
 
 /// A look at a work tree that is to be taken, with what is known of it by now.
@@ -71,10 +82,14 @@ impl Plan {
     /// [`Error`]
     pub fn look(self, only: Option<BTreeSet<PathBuf>>, now: SystemTime) -> Result<Scanned, Error> {
         let only = only.map(|only| self.widened(only));
+        let root = Root::at(&self.root).map_err(|source| Error::Root {
+            root: self.root.clone(),
+            source,
+        })?;
         let walked = walk(&self.root, &self.options, only.as_ref())?;
         let gone = self.gone(&walked, only.as_ref());
         let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let found = self.read_all(&walked, i64::try_from(seconds).unwrap_or(i64::MAX));
+        let found = self.read_all(&root, &walked, i64::try_from(seconds).unwrap_or(i64::MAX));
         Ok(Scanned {
             tree: self.tree,
             generation: self.generation,
@@ -117,7 +132,7 @@ impl Plan {
         gone
     }
 
-    fn read_all(&self, walked: &Walked, now_s: i64) -> Found {
+    fn read_all(&self, root: &Root, walked: &Walked, now_s: i64) -> Found {
         let next = AtomicUsize::new(0);
         let bytes = AtomicUsize::new(self.bytes);
         let work = || {
@@ -125,7 +140,7 @@ impl Plan {
             while let Some((path, language)) =
                 walked.files.get(next.fetch_add(1, Ordering::Relaxed))
             {
-                self.read_one(path, *language, now_s, &bytes, &mut found);
+                self.read_one(root, (&**path, *language), now_s, &bytes, &mut found);
             }
             found
         };
@@ -145,20 +160,27 @@ impl Plan {
 
     fn read_one(
         &self,
-        path: &str,
-        language: Language,
+        root: &Root,
+        (path, language): (&str, Language),
         now_s: i64,
         bytes: &AtomicUsize,
         found: &mut Found,
     ) {
-        let full = self.root.join(path);
         let known = self.files.get(path);
         let stamp = known.and_then(|known| known.stamp);
-        if stamp.is_some() && Stamp::at(&full) == stamp {
+        if stamp.is_some() && Stamp::at(&self.root.join(path)) == stamp {
             return;
         }
         found.read += 1;
-        let state = match read(&full, now_s) {
+        // What was said of it goes.
+        match known {
+            Some(known) => bytes.fetch_sub(known.listed_bytes(), Ordering::Relaxed),
+            None => bytes.fetch_add(
+                path.len() + PATH_STATE_BYTES + PATH_BYTES,
+                Ordering::Relaxed,
+            ),
+        };
+        let state = match read(root, Path::new(path), now_s) {
             Err(unread) => FileState {
                 language,
                 content: Err(unread),
@@ -189,17 +211,26 @@ impl Plan {
         let (hash, language) = key;
         let known = self.contents.get(&key).or_else(|| found.contents.get(&key));
         if let Some(known) = known {
-            return Ok((hash, Arc::clone(known)));
+            let file = Arc::clone(known);
+            let has_room = self.has_room(bytes, listed_bytes(&file));
+            return has_room.then_some((hash, file)).ok_or(Unread::NoRoom);
         }
         found.parsed += 1;
         let file = Arc::new(parsed(|| index(language, read))?);
-        let taken = file.heap_bytes();
-        if bytes.fetch_add(taken, Ordering::Relaxed) + taken > self.bytes_max {
-            bytes.fetch_sub(taken, Ordering::Relaxed);
+        if !self.has_room(bytes, file.heap_bytes() + listed_bytes(&file)) {
             return Err(Unread::NoRoom);
         }
         found.contents.insert(key, Arc::clone(&file));
         Ok((hash, file))
+    }
+
+    /// Takes so many bytes, if there are as many left.
+    fn has_room(&self, bytes: &AtomicUsize, taken: usize) -> bool {
+        let has_room = bytes.fetch_add(taken, Ordering::Relaxed) + taken <= self.bytes_max;
+        if !has_room {
+            bytes.fetch_sub(taken, Ordering::Relaxed);
+        }
+        has_room
     }
 }
 

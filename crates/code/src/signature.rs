@@ -3,6 +3,7 @@
 //! Owns their normal form. It must not know languages, but for one: white space means something in Python.
 
 use sillok_core::fingerprint::ContentHash;
+use sillok_core::secret::{mask, whole_before};
 
 use crate::extract::cut;
 use crate::file_index::Fingerprint;
@@ -44,9 +45,14 @@ fn part(source: &[u8], (from, to): (u32, u32)) -> &[u8] {
         .expect("the parser names bytes that it was given")
 }
 
-/// What is kept of a signature to be shown.
-pub(crate) fn shown(text: &str) -> &str {
-    cut(text, SIGNATURE_BYTES_MAX).trim_end()
+/// Bytes of a signature that are looked through for secrets: one that begins in what is shown is masked although it is cut.
+const LOOKED_THROUGH_BYTES: usize = 32 * SIGNATURE_BYTES_MAX;
+
+/// What is kept of a signature to be shown: values of constants and defaults of parameters are part of it, secrets are not.
+pub(crate) fn shown(text: &str) -> String {
+    let masked = mask(cut(text, LOOKED_THROUGH_BYTES)).text;
+    let end = whole_before(&masked, masked.len().min(SIGNATURE_BYTES_MAX));
+    masked[..end].trim_end().to_owned()
 }
 
 /// The fingerprint of a signature: white space counts only between two words, and a comma before a closing bracket does
@@ -59,7 +65,7 @@ pub fn fingerprint(text: &str) -> ContentHash {
 /// Whether two signatures are the same but for how they are formatted. One that was cut is compared as far as it goes.
 #[must_use]
 pub fn is_same(kept: &str, other: &str) -> bool {
-    squeezed(shown(kept)) == squeezed(shown(other))
+    squeezed(&shown(kept)) == squeezed(&shown(other))
 }
 
 fn squeezed(text: &str) -> String {
@@ -147,6 +153,21 @@ mod tests {
         let comments = [(0, 7), (16, 23), (31, 35)];
         assert_eq!(text(source, (8, 36), &comments), "fn read( x: u8)");
         assert_eq!(text(source, (0, 36), &comments), "fn read( x: u8)");
+    }
+
+    #[test]
+    fn a_secret_is_masked_and_counts_all_the_same() {
+        let key = |last: char| format!("AKIAIOSFODNN7EXAMPL{last}");
+        let one = format!("const KEY: &str = \"{}\"", key('E'));
+        let other = format!("const KEY: &str = \"{}\"", key('F'));
+        assert!(!shown(&one).contains("AKIA"), "{}", shown(&one));
+        assert!(shown(&one).starts_with("const KEY: &str = \"[masked:"));
+        assert_ne!(fingerprint(&one), fingerprint(&other));
+        assert!(is_same(&shown(&one), &one));
+        // One that what is shown ends in.
+        let long = format!("fn f({}key = \"{}\")", "a, ".repeat(164), key('E'));
+        assert!(long.find("AKIA").is_some_and(|at| at < SIGNATURE_BYTES_MAX));
+        assert!(!shown(&long).contains("AKIA"), "{}", shown(&long));
     }
 
     proptest! {

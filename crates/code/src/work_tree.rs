@@ -2,16 +2,18 @@
 //!
 //! Owns that all of it agrees with the files whenever a look was put in. It must not know how files are read, nor other trees.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::file_index::{FileIndex, Symbol, SymbolId};
+use crate::limits::{EDGES_MAX, TARGETS_MAX};
 use crate::read::{FileHash, Unread};
-use crate::resolve::{Resolver, Targets};
+use crate::resolve::{Resolver, Targets, is_of_go_package, place};
 use crate::scan::FileState;
-use crate::tables::{FileNumber, Tables};
+use crate::tables::{FileNumber, IMPORTED_BYTES, Tables};
+use crate::totals::Totals;
 use crate::walk::{Passed, WalkOptions, Walked};
 
 /// An import of a file, and a file that it means.
@@ -21,7 +23,14 @@ pub(crate) struct ImportEdge {
     pub(crate) import: u32,
     pub(crate) target: FileNumber,
     pub(crate) is_certain: bool,
+    /// Whether all files of the package are meant that the target is the first of.
+    pub(crate) is_package: bool,
 }
+
+/// Bytes of memory that an import of a file takes in its work tree, for each file that it means.
+const EDGE_BYTES: usize = size_of::<ImportEdge>() + IMPORTED_BYTES;
+/// Bytes of memory that a path takes beside its letters, about, but for the names in the tables.
+pub(crate) const PATH_STATE_BYTES: usize = 256;
 
 /// A symbol, by the file that it stands in and its place there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +42,7 @@ pub struct SymbolRef {
 }
 
 /// What is known of one work tree.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WorkTree {
     root: PathBuf,
     options: WalkOptions,
@@ -43,7 +52,13 @@ pub struct WorkTree {
     paths: Vec<Option<Arc<str>>>,
     free: Vec<FileNumber>,
     tables: Tables,
+    /// Of each file, by the places of its imports.
     imports: BTreeMap<FileNumber, Vec<ImportEdge>>,
+    edges: usize,
+    path_bytes: usize,
+    totals: Totals,
+    /// Files some of whose imports are not followed.
+    short: BTreeSet<FileNumber>,
     /// Files whose imports are to be resolved again; all of them where paths came or went.
     unresolved: Vec<FileNumber>,
     is_all_unresolved: bool,
@@ -63,6 +78,10 @@ impl WorkTree {
             free: Vec::new(),
             tables: Tables::default(),
             imports: BTreeMap::new(),
+            edges: 0,
+            path_bytes: 0,
+            totals: Totals::default(),
+            short: BTreeSet::new(),
             unresolved: Vec::new(),
             is_all_unresolved: false,
             passed: Passed::default(),
@@ -98,6 +117,31 @@ impl WorkTree {
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// What its files come to.
+    #[must_use]
+    pub const fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Files some of whose imports are not followed: they have more than is kept of a file, or there was no room.
+    #[must_use]
+    pub fn imports_cut(&self) -> usize {
+        self.short.len()
+    }
+
+    /// About how many bytes of memory it takes, but for what is known of contents.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.path_bytes + self.tables.heap_bytes() + self.edges * size_of::<ImportEdge>()
+    }
+
+    /// The path of a file as it is listed; none where it is not.
+    #[must_use]
+    pub fn listed(&self, path: &str) -> Option<&Arc<str>> {
+        let (path, _) = self.numbers.get_key_value(path)?;
+        Some(path)
     }
 
     /// The paths of all files that are listed, in order.
@@ -155,43 +199,25 @@ impl WorkTree {
         })
     }
 
-    /// All symbols of this name: the qualified one, or the last part of it. In order of path and place.
-    #[must_use]
-    pub fn symbols_named(&self, name: &str) -> Vec<SymbolRef> {
-        let mut found = Vec::new();
-        let own = name.rsplit(['.', ':']).next().unwrap_or(name);
-        for number in self.tables.defining(own) {
-            let (Some(path), Some(file)) = (self.path(number), self.file_at(number)) else {
-                continue;
-            };
-            for (place, symbol) in file.symbols.iter().enumerate() {
-                if &*symbol.name == name || symbol.own_name(file.language) == name {
-                    found.push(SymbolRef {
-                        path: Arc::clone(path),
-                        place: u32::try_from(place).unwrap_or(u32::MAX),
-                    });
-                }
-            }
-        }
-        found.sort_unstable();
-        found
-    }
-
     /// The files that the imports of a file mean, as places of imports and paths, each with whether that is certain. In order.
     #[must_use]
     pub fn imports_of(&self, path: &str) -> Vec<(u32, Arc<str>, bool)> {
-        let number = self.numbers.get(path);
-        let edges = number.and_then(|number| self.imports.get(number));
-        let mut imports: Vec<_> = edges
-            .into_iter()
-            .flatten()
-            .filter_map(|edge| {
-                let target = Arc::clone(self.path(edge.target)?);
-                Some((edge.import, target, edge.is_certain))
-            })
-            .collect();
+        let Some(number) = self.number(path) else {
+            return Vec::new();
+        };
+        let mut imports = Vec::new();
+        for edge in self.import_edges(number) {
+            let targets = self.targets_of(edge).filter(|target| *target != number);
+            let paths = targets.filter_map(|target| self.path(target).cloned());
+            imports.extend(paths.map(|path| (edge.import, path, edge.is_certain)));
+        }
         imports.sort_unstable();
         imports
+    }
+
+    /// The paths of all files that are listed, in order, with what stands for them.
+    pub(crate) fn numbered_paths(&self) -> impl Iterator<Item = (&Arc<str>, FileNumber)> {
+        self.numbers.iter().map(|(path, number)| (path, *number))
     }
 
     /// The paths of the files that are listed at a path or below it.
@@ -234,6 +260,44 @@ impl WorkTree {
         self.imports.get(&number).map_or(&[], Vec::as_slice)
     }
 
+    /// The edges of one import of a file.
+    pub(crate) fn edges_of(&self, number: FileNumber, import: u32) -> &[ImportEdge] {
+        let edges = self.import_edges(number);
+        let from = edges.partition_point(|edge| edge.import < import);
+        let to = edges.partition_point(|edge| edge.import <= import);
+        edges.get(from..to).unwrap_or_default()
+    }
+
+    /// The files that an edge leads to.
+    pub(crate) fn targets_of(
+        &self,
+        edge: &ImportEdge,
+    ) -> impl Iterator<Item = FileNumber> + use<'_> {
+        let alone = (!edge.is_package).then_some(edge.target);
+        let path = self.path(edge.target).filter(|_| edge.is_package);
+        let package = path.map(|path| self.resolver().go_package(place::parent(path)));
+        let package = package.into_iter().flatten().take(TARGETS_MAX);
+        alone.into_iter().chain(package)
+    }
+
+    /// What edges lead to that mean a file: it, or the first of its package where packages are imported as one.
+    pub(crate) fn target_for(&self, number: FileNumber) -> FileNumber {
+        let path = self.path(number).filter(|path| is_of_go_package(path));
+        let package = path.map(|path| self.resolver().go_package(place::parent(path)));
+        let first = package.and_then(|mut package| package.next());
+        first.unwrap_or(number)
+    }
+
+    /// The edges of a file that lead to a target.
+    pub(crate) fn edges_to(
+        &self,
+        importing: FileNumber,
+        target: FileNumber,
+    ) -> impl Iterator<Item = &ImportEdge> {
+        let edges = self.import_edges(importing).iter();
+        edges.filter(move |edge| edge.target == target)
+    }
+
     pub(crate) fn resolver(&self) -> Resolver<'_> {
         Resolver::new(&self.numbers, &self.paths, &self.tables)
     }
@@ -255,6 +319,8 @@ impl WorkTree {
         }
         self.unresolved.push(number);
         self.tables.list_path(number, path);
+        self.path_bytes += path.len() + PATH_STATE_BYTES;
+        self.totals.add(&state);
         if let Ok((_, file)) = &state.content {
             self.tables.list(number, file);
         }
@@ -279,12 +345,14 @@ impl WorkTree {
         self.is_cut = walked.is_cut;
     }
 
-    pub(crate) const fn looked_at_part(&mut self, walked: &Walked) {
+    pub(crate) fn looked_at_part(&mut self, walked: &Walked) {
         self.is_cut |= walked.is_cut;
+        self.passed.files = self.passed.files.max(walked.passed.files);
     }
 
-    /// Resolves the imports that may mean other files by now. To be called when all of a look was put in.
-    pub(crate) fn settle(&mut self) {
+    /// Resolves the imports that may mean other files by now. To be called when all of a look was put in. The tree takes no
+    /// more than `bytes_max` by it.
+    pub(crate) fn settle(&mut self, bytes_max: usize) {
         self.generation += 1;
         let unresolved = core::mem::take(&mut self.unresolved);
         let unresolved: Vec<FileNumber> = if core::mem::take(&mut self.is_all_unresolved) {
@@ -293,35 +361,47 @@ impl WorkTree {
             unresolved
         };
         for number in unresolved {
-            let edges = self.resolved(number);
-            if let Some(former) = self.imports.get(&number) {
-                self.tables.unlist_imports(number, former);
+            self.unlist_edges(number);
+            let (mut edges, mut is_short) = self.resolved(number);
+            if self.heap_bytes() + edges.len() * EDGE_BYTES > bytes_max {
+                is_short |= !edges.is_empty();
+                edges = Vec::new();
             }
+            if is_short {
+                self.short.insert(number);
+            }
+            self.edges += edges.len();
             self.tables.list_imports(number, &edges);
             self.imports.insert(number, edges);
         }
     }
 
-    fn resolved(&self, number: FileNumber) -> Vec<ImportEdge> {
+    /// What the imports of a file mean, and whether that is more than is kept.
+    fn resolved(&self, number: FileNumber) -> (Vec<ImportEdge>, bool) {
         let (Some(path), Some(file)) = (self.path(number), self.file_at(number)) else {
-            return Vec::new();
+            return (Vec::new(), false);
         };
         let resolver = self.resolver();
         let mut edges = Vec::new();
         for (place, import) in (0..).zip(&file.imports) {
-            let Targets { files, is_certain } = resolver.targets(path, file, import);
-            edges.extend(
-                files
-                    .into_iter()
-                    .filter(|target| *target != number)
-                    .map(|target| ImportEdge {
-                        import: place,
-                        target,
-                        is_certain,
-                    }),
-            );
+            let targets: Targets = resolver.targets(path, file, import);
+            let (is_certain, is_package) = (targets.is_certain, targets.is_package);
+            let files = targets.files.into_iter();
+            let others = files.filter(|target| is_package || *target != number);
+            edges.extend(others.map(|target| ImportEdge {
+                import: place,
+                target,
+                is_certain,
+                is_package,
+            }));
+            if edges.len() > EDGES_MAX {
+                edges.truncate(EDGES_MAX);
+                edges.shrink_to_fit();
+                return (edges, true);
+            }
         }
-        edges
+        edges.shrink_to_fit();
+        (edges, false)
     }
 
     fn new_number(&mut self, path: &Arc<str>) -> FileNumber {
@@ -336,11 +416,19 @@ impl WorkTree {
 
     fn unlist(&mut self, number: FileNumber, path: &str, before: &FileState) {
         self.tables.unlist_path(number, path);
-        if let Some(edges) = self.imports.remove(&number) {
-            self.tables.unlist_imports(number, &edges);
-        }
+        self.path_bytes -= path.len() + PATH_STATE_BYTES;
+        self.totals.take_off(before);
+        self.unlist_edges(number);
         if let Ok((_, file)) = &before.content {
             self.tables.unlist(number, file);
+        }
+    }
+
+    fn unlist_edges(&mut self, number: FileNumber) {
+        self.short.remove(&number);
+        if let Some(edges) = self.imports.remove(&number) {
+            self.edges -= edges.len();
+            self.tables.unlist_imports(number, &edges);
         }
     }
 }

@@ -19,11 +19,15 @@ pub(super) fn targets(resolver: &Resolver<'_>, import: &Import) -> Targets {
             continue;
         };
         let folder = place::within(folder, rest.trim_start_matches('/'));
-        let files = resolver.in_folder(&folder);
-        let files = files.filter(|(path, _)| path.ends_with(".go") && !path.ends_with("_test.go"));
-        return Targets::all(files.map(|(_, number)| number));
+        let first = resolver.go_package(&folder).next();
+        return first.map_or_else(Targets::none, Targets::package);
     }
     Targets::none()
+}
+
+/// Whether what imports a package means the file at this path, where that lies in its folder.
+pub(crate) fn is_of_package(path: &str) -> bool {
+    path.ends_with(".go") && !path.ends_with("_test.go")
 }
 
 /// Parts of a path that are tried as a module.

@@ -5,8 +5,13 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use sillok_code::limits::{CALLS_MAX, FILE_BYTES_MAX, IMPORTS_MAX, NESTING_MAX, SYMBOLS_MAX};
-use sillok_code::{Error, Language, index};
+use sillok_code::limits::{
+    CALLS_MAX, EDGES_MAX, FILE_BYTES_MAX, IMPORTS_MAX, NESTING_MAX, SYMBOLS_MAX,
+};
+use sillok_code::{CodeIndex, Error, Language, Unread, index};
+use sillok_core::decision::Node;
+
+use crate::tree::{Tree, look};
 
 const CODE: [Language; 9] = [
     Language::Rust,
@@ -151,6 +156,113 @@ fn what_is_over_a_bound_is_counted() {
 }
 
 #[test]
+fn what_decisions_cannot_name_is_passed_over_and_counted() {
+    let source = "declare module '@a/b' { export function f(): void; }\nfunction g() {}\n";
+    let file = index(Language::TypeScript, source.as_bytes()).unwrap();
+    let names: Vec<&str> = file.symbols.iter().map(|it| &*it.name).collect();
+    assert_eq!((names, file.cut.names), (vec!["f", "g"], 1));
+    let tree = Tree::new(&[
+        ("a.ts", source),
+        ("b\\c.py", ""),
+        ("d\n.py", ""),
+        ("e\\f/g.py", ""),
+    ]);
+    let index = tree.index();
+    let known = index.tree("t").unwrap();
+    let paths: Vec<&str> = known.paths().map(AsRef::as_ref).collect();
+    assert_eq!((paths, known.passed().names), (vec!["a.ts"], 3));
+    assert_eq!((known.totals().unsayable, known.totals().symbols), (1, 2));
+}
+
+#[test]
+fn copies_of_one_file_have_no_more_room_than_other_files() {
+    const COPIES: usize = 60;
+    const BYTES_MAX: usize = 2 << 20;
+    let mut text = String::new();
+    for at in 0..2_000 {
+        writeln!(text, "def f{at}(): pass").unwrap();
+    }
+    let tree = Tree::new(&[]);
+    for at in 0..COPIES {
+        tree.write(&format!("m{at}.py"), &text);
+    }
+    let mut index = CodeIndex::new();
+    index.set_bytes_max(BYTES_MAX);
+    look(&mut index, "t", tree.root(), None);
+    let unread = |index: &CodeIndex| {
+        let known = index.tree("t").unwrap();
+        let roomless = known
+            .paths()
+            .filter(|path| known.unread(path) == Some(Unread::NoRoom));
+        roomless.count()
+    };
+    let without = unread(&index);
+    assert!(without > 0 && without < COPIES - 5, "{without}");
+    assert!(
+        index.content_bytes() <= BYTES_MAX,
+        "{}",
+        index.content_bytes()
+    );
+    assert_eq!(index.contents_count(), 1);
+    let known = index.tree("t").unwrap();
+    assert_eq!(known.totals().unread, without as u64);
+    assert_eq!(known.totals().symbols, 2_000 * (COPIES - without) as u64);
+    // What had no room has some when there is more.
+    index.set_bytes_max(usize::MAX);
+    look(&mut index, "t", tree.root(), None);
+    assert_eq!(unread(&index), 0);
+    assert!(index.content_bytes() > BYTES_MAX);
+}
+
+#[test]
+fn imports_of_one_file_mean_only_so_many_files_and_only_as_far_as_there_is_room() {
+    let tree = Tree::new(&[]);
+    for at in 0..256 {
+        tree.write(&format!("d{at}/h.h"), "");
+    }
+    let ways = (0..45).map(|ways| format!("#include \"{}h.h\"\n", "./".repeat(ways)));
+    tree.write("main.c", ways.collect::<String>());
+    let index = tree.index();
+    let known = index.tree("t").unwrap();
+    assert_eq!(known.imports_of("main.c").len(), EDGES_MAX);
+    assert_eq!(known.imports_cut(), 1);
+    let bytes_max = index.content_bytes() - 50_000;
+    let mut short = CodeIndex::new();
+    short.set_bytes_max(bytes_max);
+    look(&mut short, "t", tree.root(), None);
+    let known = short.tree("t").unwrap();
+    assert_eq!((known.totals().unread, known.imports_cut()), (0, 1));
+    assert!(known.imports_of("main.c").is_empty());
+    assert!(short.content_bytes() <= bytes_max);
+    tree.write("main.c", "#include \"d0/h.h\"\n");
+    look(&mut short, "t", tree.root(), None);
+    let known = short.tree("t").unwrap();
+    assert_eq!(
+        (known.imports_of("main.c").len(), known.imports_cut()),
+        (1, 0)
+    );
+}
+
+#[test]
+fn a_package_of_many_files_is_one_import() {
+    let bytes = |imports: &str| {
+        let tree = Tree::new(&[("go.mod", "module example.com/it\n")]);
+        for at in 0..100 {
+            tree.write(&format!("store/f{at}.go"), "package store\n");
+            let main = format!("package main\n{imports} \"example.com/it/store\"\n// {at}\n");
+            tree.write(&format!("c{at}/main.go"), main);
+        }
+        let index = tree.index();
+        let known = index.tree("t").unwrap();
+        (known.imports_of("c0/main.go").len(), known.heap_bytes())
+    };
+    let (imports, with) = bytes("import");
+    let (none, without) = bytes("// not");
+    assert_eq!((imports, none), (100, 0));
+    assert!(with - without < 100 * 64, "{with} {without}");
+}
+
+#[test]
 fn what_stands_beside_an_error_and_bytes_that_are_no_text_is_read() {
     let source = b"fn one() {}\nfn two( {{{ \n\xff\xfe\nfn three() { \"\xff\" }\n";
     let file = index(Language::Rust, source).unwrap();
@@ -164,7 +276,8 @@ fn language() -> impl Strategy<Value = Language> {
 
 /// Pieces of sources of all languages, in any order.
 fn pieces() -> impl Strategy<Value = Vec<u8>> {
-    const PIECES: [&[u8]; 13] = [
+    const PIECES: [&[u8]; 14] = [
+        b"declare module '@a/b' { function f(): void; }\n",
         b"fn f(a: u8) -> u8 { g(a) }\n",
         b"class A:\n    def b(self): return c()\n",
         b"import { a } from './b';\n",
@@ -194,6 +307,8 @@ proptest! {
         let file = index(language, &bytes).unwrap();
         prop_assert_eq!(&file, &index(language, &bytes).unwrap());
         for symbol in &file.symbols {
+            let node = Node::symbol(&symbol.name, Some("a/b.rs")).unwrap();
+            prop_assert_eq!(node.check(), Ok(()));
             let (from, to) = (symbol.bytes.0 as usize, symbol.bytes.1 as usize);
             prop_assert!(from <= to && to <= bytes.len());
             prop_assert!(symbol.lines.0 >= 1 && symbol.lines.0 <= symbol.lines.1);

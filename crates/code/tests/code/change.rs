@@ -15,7 +15,11 @@ enum Edit {
     Rename(usize, usize),
 }
 
-const PATHS: [&str; 9] = [
+const PATHS: [&str; 13] = [
+    "go.mod",
+    "main.go",
+    "store/a.go",
+    "store/b.go",
     "Cargo.toml",
     "src/lib.rs",
     "src/store.rs",
@@ -28,7 +32,10 @@ const PATHS: [&str; 9] = [
 ];
 
 /// Texts that mean something in several places.
-const TEXTS: [&str; 8] = [
+const TEXTS: [&str; 11] = [
+    "module it\n",
+    "package main\nimport \"it/store\"\nfunc main() { store.Open() }\n",
+    "package store\nfunc Open() { open() }\nfunc open() {}\n",
     "[package]\nname = \"it\"\n",
     "mod store;\nmod wire;\nuse crate::store::open;\npub fn run() { open(); wire::send(); }\n",
     "pub fn open() { crate::wire::send(); }\npub fn send() {}\n",
@@ -90,6 +97,8 @@ proptest! {
             look(&mut index, "t", tree.root(), only);
             let anew = tree.index();
             prop_assert_eq!(said(index.tree("t").unwrap()), said(anew.tree("t").unwrap()));
+            let totals = |index: &CodeIndex| index.tree("t").unwrap().totals();
+            prop_assert_eq!(totals(&index), totals(&anew));
             prop_assert_eq!(index.contents_count(), anew.contents_count());
             prop_assert_eq!(index.content_bytes(), anew.content_bytes());
         }
@@ -126,6 +135,39 @@ fn a_file_with_another_name_is_not_parsed_again() {
         (changes.parsed, changes.added.len(), changes.removed.len()),
         (0, 0, 0)
     );
+}
+
+#[test]
+fn a_package_is_imported_whichever_of_its_files_come_and_go() {
+    let main = "package main\nimport \"it/store\"\nfunc main() { store.Open() }\n";
+    let tree = Tree::new(&[
+        ("go.mod", "module it\n"),
+        ("main.go", main),
+        ("store/a.go", "package store\n"),
+        ("store/b.go", "package store\nfunc Open() {}\n"),
+    ]);
+    let mut index = tree.index();
+    let imported = |index: &CodeIndex| {
+        let known = index.tree("t").unwrap();
+        let imports = known.imports_of("main.go").into_iter();
+        let paths: Vec<String> = imports.map(|(_, path, _)| path.to_string()).collect();
+        let call = &known.file("main.go").unwrap().calls[0];
+        (
+            paths.join(" "),
+            known.meaning_of("main.go", call).symbols.len(),
+        )
+    };
+    assert_eq!(imported(&index), ("store/a.go store/b.go".to_owned(), 1));
+    // The first of them stands for all.
+    tree.remove("store/a.go");
+    look(&mut index, "t", tree.root(), Some(paths(&["store/a.go"])));
+    assert_eq!(imported(&index), ("store/b.go".to_owned(), 1));
+    tree.write("store/0.go", "package store\n");
+    look(&mut index, "t", tree.root(), Some(paths(&["store/0.go"])));
+    assert_eq!(imported(&index), ("store/0.go store/b.go".to_owned(), 1));
+    tree.remove("store/b.go");
+    look(&mut index, "t", tree.root(), Some(paths(&["store/b.go"])));
+    assert_eq!(imported(&index), ("store/0.go".to_owned(), 0));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What imports and calls mean, and what depends on what.
 
 use sillok_code::{
-    CodeEdgeKind, CodeGraphLimits, CodeNode, CutReason, Dependents, DependentsLimits, Relation,
-    SymbolRef, WorkTree,
+    CodeEdgeKind, CodeGraphLimits, CodeNode, CutReason, Dependents, DependentsLimits, GraphCut,
+    Relation, SymbolRef, WorkTree,
 };
 
 use crate::tree::Tree;
@@ -37,6 +37,11 @@ fn meant(tree: &WorkTree, path: &str, callee: &str) -> (Vec<String>, bool) {
 
 fn name(tree: &WorkTree, symbol: &SymbolRef) -> String {
     tree.symbol(symbol).unwrap().name.to_string()
+}
+
+/// The time of a question that may take as long as it takes.
+pub(crate) fn never() -> bool {
+    false
 }
 
 fn certain(of: &[&str]) -> (Vec<String>, bool) {
@@ -292,7 +297,7 @@ fn chain(length: usize) -> Tree {
     tree
 }
 
-fn symbol(tree: &WorkTree, name: &str) -> CodeNode {
+pub(crate) fn symbol(tree: &WorkTree, name: &str) -> CodeNode {
     CodeNode::Symbol(tree.symbols_named(name).remove(0))
 }
 
@@ -312,7 +317,7 @@ fn what_depends_is_found_breadth_first_and_a_cycle_ends() {
     let index = tree.index();
     let tree = index.tree("t").unwrap();
     let found = tree
-        .dependents(&symbol(tree, "f0"), DependentsLimits::default())
+        .dependents(&symbol(tree, "f0"), DependentsLimits::default(), &never)
         .unwrap();
     let expected = ["f1", "f2", "f3", "f4"].map(str::to_owned);
     assert_eq!(
@@ -322,7 +327,9 @@ fn what_depends_is_found_breadth_first_and_a_cycle_ends() {
     assert_eq!(found.cut, None);
     let imports = |of: &str| {
         let of = CodeNode::File(of.into());
-        let found = tree.dependents(&of, DependentsLimits::default()).unwrap();
+        let found = tree
+            .dependents(&of, DependentsLimits::default(), &never)
+            .unwrap();
         let files = found
             .all
             .iter()
@@ -340,7 +347,8 @@ fn what_depends_is_found_breadth_first_and_a_cycle_ends() {
     assert_eq!(
         tree.dependents(
             &CodeNode::File("none.py".into()),
-            DependentsLimits::default()
+            DependentsLimits::default(),
+            &never
         ),
         None
     );
@@ -353,7 +361,7 @@ fn what_is_cut_off_is_named() {
     let tree = index.tree("t").unwrap();
     let of = symbol(tree, "f0");
     let default = DependentsLimits::default();
-    let deep = tree.dependents(&of, default).unwrap();
+    let deep = tree.dependents(&of, default, &never).unwrap();
     let cut = deep.cut.unwrap();
     assert_eq!(cut.reason, CutReason::Depth);
     assert!(cut.first.contains(&symbol(tree, "f8")), "{:?}", cut.first);
@@ -365,6 +373,7 @@ fn what_is_cut_off_is_named() {
                 nodes_max,
                 ..default
             },
+            &never,
         )
         .unwrap();
     assert_eq!(
@@ -379,6 +388,7 @@ fn what_is_cut_off_is_named() {
                 lookups_max,
                 ..default
             },
+            &never,
         )
         .unwrap();
     assert_eq!(short.cut.unwrap().reason, CutReason::Lookups);
@@ -393,7 +403,7 @@ fn from_what_is_uncertain_the_walk_does_not_go_on() {
     let index = tree.index();
     let tree = index.tree("t").unwrap();
     let found = tree
-        .dependents(&symbol(tree, "A.step"), DependentsLimits::default())
+        .dependents(&symbol(tree, "A.step"), DependentsLimits::default(), &never)
         .unwrap();
     let told: Vec<_> = found
         .all
@@ -415,7 +425,7 @@ fn a_work_tree_is_nodes_and_edges_as_far_as_there_is_room() {
     let index = tree.index();
     let tree = index.tree("t").unwrap();
     let said = |limits: &CodeGraphLimits| {
-        let graph = tree.graph(limits);
+        let graph = tree.graph(limits, &never);
         let written = |at: usize| match &graph.nodes[at] {
             CodeNode::File(path) => path.to_string(),
             CodeNode::Symbol(symbol) => name(tree, symbol),
@@ -425,7 +435,7 @@ fn a_work_tree_is_nodes_and_edges_as_far_as_there_is_room() {
             .map(|it| format!("{} {:?} {}", written(it.from), it.kind, written(it.to)))
             .collect();
         edges.sort();
-        (edges, graph.is_cut)
+        (edges, graph.cut)
     };
     let all = CodeGraphLimits::of(100, 100);
     let expected = [
@@ -437,19 +447,59 @@ fn a_work_tree_is_nodes_and_edges_as_far_as_there_is_room() {
         "lib/b.py Contains go",
         "main Calls go",
     ];
-    assert_eq!(said(&all), (expected.map(str::to_owned).to_vec(), false));
+    assert_eq!(said(&all), (expected.map(str::to_owned).to_vec(), None));
     let under = CodeGraphLimits {
         under: "lib".to_owned(),
         ..all.clone()
     };
     assert_eq!(said(&under).0.len(), 3);
-    assert!(said(&CodeGraphLimits::of(3, 100)).1);
-    let graph = tree.graph(&CodeGraphLimits::of(100, 2));
-    assert!(graph.is_cut && graph.edges.len() == 2);
+    assert_eq!(said(&CodeGraphLimits::of(3, 100)).1, Some(GraphCut::Room));
+    let graph = tree.graph(&CodeGraphLimits::of(100, 2), &never);
+    assert_eq!((graph.cut, graph.edges.len()), (Some(GraphCut::Room), 2));
     assert!(
         graph
             .edges
             .iter()
             .all(|edge| edge.kind != CodeEdgeKind::Calls || edge.is_certain)
     );
+}
+
+#[test]
+fn a_package_that_is_imported_as_one_is_each_of_its_files() {
+    let tree = Tree::new(&[
+        ("go.mod", "module example.com/it\n"),
+        ("store/a.go", "package store\nfunc Open() {}\n"),
+        ("store/b.go", "package store\nfunc Close() {}\n"),
+        ("store/b_test.go", "package store\nfunc Test() {}\n"),
+        ("store/deep/c.go", "package deep\n"),
+        (
+            "main.go",
+            "package main\nimport \"example.com/it/store\"\nfunc main() { store.Close() }\n",
+        ),
+    ]);
+    let index = tree.index();
+    let tree = index.tree("t").unwrap();
+    let on = |path: &str| {
+        let of = CodeNode::File(path.into());
+        let found = tree.dependents(&of, DependentsLimits::default(), &never);
+        let found = found.unwrap().all.into_iter();
+        let imports = found.filter(|it| it.relation == Relation::Imports);
+        imports.map(|it| it.node).collect::<Vec<_>>()
+    };
+    let main = CodeNode::File("main.go".into());
+    assert_eq!(
+        (on("store/a.go"), on("store/b.go")),
+        (vec![main.clone()], vec![main])
+    );
+    assert!(on("store/b_test.go").is_empty() && on("store/deep/c.go").is_empty());
+    assert_eq!(
+        meant(tree, "main.go", "Close"),
+        certain(&["store/b.go Close"])
+    );
+    let graph = tree.graph(&CodeGraphLimits::of(100, 100), &never);
+    let imports = graph
+        .edges
+        .iter()
+        .filter(|it| it.kind == CodeEdgeKind::Imports);
+    assert_eq!(imports.count(), 2);
 }

@@ -8,5 +8,6 @@ mod change;
 mod files;
 mod golden;
 mod graph;
+mod questions;
 mod tree;
 mod watching;
