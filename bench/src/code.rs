@@ -143,7 +143,7 @@ pub(crate) fn child(lines: u64, folder: &Path) -> Result<Indexed, Error> {
     let of = tree.symbols_named(&sources::called(0));
     let of = of.first().cloned().map(CodeNode::Symbol).ok_or_else(gone)?;
     let began = Instant::now();
-    let found = tree.dependents(&of, DependentsLimits::default());
+    let found = tree.dependents(&of, DependentsLimits::default(), &|| false);
     let dependents_ms = ms(began);
     if found.is_none_or(|found| found.all.is_empty()) {
         return Err(Error::Wrong("nothing depends on what is called".to_owned()));
