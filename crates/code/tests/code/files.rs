@@ -182,6 +182,29 @@ fn a_linked_work_tree_has_the_rules_of_its_repository() {
 }
 
 #[test]
+fn a_file_that_stands_for_a_repository_is_believed_only_where_it_is_named_in_turn() {
+    let tree = Tree::new(&[
+        ("other/.git/info/exclude", "out/\n"),
+        ("other/.git/worktrees/it/commondir", "../..\n"),
+        ("other/.git/worktrees/it/gitdir", "/nowhere/.git\n"),
+        ("it/.git", "gitdir: ../other/.git/worktrees/it\n"),
+        ("it/out/a.py", ""),
+    ]);
+    let unread = || {
+        let mut index = CodeIndex::new();
+        look(&mut index, "t", &tree.root().join("it"), None);
+        assert_eq!(listed(&index), ["out/a.py"]);
+        index.tree("t").unwrap().passed().rules
+    };
+    assert_eq!(unread(), 1);
+    // One that names itself, and leads to a repository of which it is none.
+    tree.write("it/.git", "gitdir: own\n");
+    tree.write("it/own/gitdir", "../.git\n");
+    tree.write("it/own/commondir", "../../other/.git\n");
+    assert_eq!(unread(), 1);
+}
+
+#[test]
 fn names_that_are_no_text_are_counted() {
     let tree = Tree::new(&[("a.py", "")]);
     let name = std::ffi::OsStr::from_bytes(b"\xff\xfe.py");
