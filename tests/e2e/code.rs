@@ -303,96 +303,65 @@ async fn a_decision_meets_a_method_by_its_own_name_and_files_call_as_symbols_do(
     assert_eq!(ask(file).await, json!([["app/client.py", SAVE]]));
 }
 
+const SYMBOLS: &str = "/v1/code/symbols";
+const DEPENDENTS: &str = "/v1/code/dependents";
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_known_not_seen_or_wrong_is_refused_with_its_code() {
+async fn what_is_not_known_or_wrong_is_refused_with_its_code() {
     let tree = Tree::new();
     let world = tree.world().await;
     let admin = world.admin();
-    comes(&admin, "/v1/code", &[("scope", PROJECT)], |view| {
-        view["looks"] != 0
-    })
-    .await;
-    let foreign = world.principal(PrincipalKind::Agent, OTHER).await;
-    let of = |scope: &'static str, of: &'static str| vec![("scope", scope), ("of", of)];
-    let cases: Vec<(&str, Vec<(&str, &str)>, u16, &str)> = vec![
-        ("/v1/code", vec![("scope", OTHER)], 404, "not_found"),
-        ("/v1/code", vec![("scope", ORG)], 404, "not_found"),
-        ("/v1/code", vec![("scope", "org")], 400, "invalid_scope"),
+    let (at, elsewhere) = (("scope", PROJECT), ("scope", OTHER));
+    comes(&admin, "/v1/code", &[at], |view| view["looks"] != 0).await;
+    let decision = "decision:org/acme#01900000-0000-7000-8000-000000000000";
+    let save = ("name", "save");
+    let cases: [(&str, &[(&str, &str)], u16, &str); 12] = [
+        ("/v1/code", &[elsewhere], 404, "not_found"),
+        ("/v1/code", &[("scope", ORG)], 404, "not_found"),
+        ("/v1/code", &[("scope", "org")], 400, "invalid_scope"),
+        (SYMBOLS, &[at], 400, "invalid_argument"),
+        (SYMBOLS, &[at, ("file", "app/none.py")], 404, "not_found"),
+        (SYMBOLS, &[at, ("file", "../x.py")], 400, "invalid_argument"),
         (
-            "/v1/code/symbols",
-            vec![("scope", PROJECT)],
+            SYMBOLS,
+            &[at, save, ("limit", "0")],
             400,
             "invalid_argument",
         ),
+        (SYMBOLS, &[at, save, ("limit", "1001")], 413, "too_large"),
         (
-            "/v1/code/symbols",
-            vec![("scope", PROJECT), ("file", "app/none.py")],
+            DEPENDENTS,
+            &[at, ("of", "file:app/none.py")],
             404,
             "not_found",
         ),
-        (
-            "/v1/code/symbols",
-            vec![("scope", PROJECT), ("file", "../x.py")],
-            400,
-            "invalid_argument",
-        ),
-        (
-            "/v1/code/symbols",
-            vec![("scope", PROJECT), ("name", "save"), ("limit", "0")],
-            400,
-            "invalid_argument",
-        ),
-        (
-            "/v1/code/symbols",
-            vec![("scope", PROJECT), ("name", "save"), ("limit", "1001")],
-            413,
-            "too_large",
-        ),
-        (
-            "/v1/code/dependents",
-            of(PROJECT, "file:app/none.py"),
-            404,
-            "not_found",
-        ),
-        (
-            "/v1/code/dependents",
-            of(PROJECT, "symbol:none"),
-            404,
-            "not_found",
-        ),
-        (
-            "/v1/code/dependents",
-            of(PROJECT, "save"),
-            400,
-            "invalid_argument",
-        ),
-        (
-            "/v1/code/dependents",
-            of(
-                PROJECT,
-                "decision:org/acme#01900000-0000-7000-8000-000000000000",
-            ),
-            400,
-            "invalid_argument",
-        ),
+        (DEPENDENTS, &[at, ("of", "symbol:none")], 404, "not_found"),
+        (DEPENDENTS, &[at, ("of", "save")], 400, "invalid_argument"),
+        (DEPENDENTS, &[at, ("of", decision)], 400, "invalid_argument"),
     ];
     for (route, query, status, code) in cases {
-        admin.get(route, &query).await.refused(status, code);
+        admin.get(route, query).await.refused(status, code);
     }
-    for route in ["/v1/code", "/v1/code/symbols", "/v1/code/dependents"] {
-        let mut query = vec![("scope", PROJECT)];
-        match route {
-            "/v1/code/symbols" => query.push(("name", "save")),
-            "/v1/code/dependents" => query.push(("of", SAVE)),
-            _ => {}
-        }
-        foreign.get(route, &query).await.refused(403, "forbidden");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_stands_beside_is_told_nothing_of_a_work_tree() {
+    let tree = Tree::new();
+    let world = tree.world().await;
+    let at = ("scope", PROJECT);
+    comes(&world.admin(), "/v1/code", &[at], |view| view["looks"] != 0).await;
+    let foreign = world.principal(PrincipalKind::Agent, OTHER).await;
+    let cases: [(&str, &[(&str, &str)]); 3] = [
+        ("/v1/code", &[at]),
+        (SYMBOLS, &[at, ("name", "save")]),
+        (DEPENDENTS, &[at, ("of", SAVE)]),
+    ];
+    for (route, query) in cases {
+        foreign.get(route, query).await.refused(403, "forbidden");
     }
     let query = json!({ "scope": OTHER, "query": "MATCH (f:File) RETURN f.path", "code": true });
-    foreign
-        .post("/v1/graph/query", &query)
-        .await
-        .refused(404, "not_found");
+    let refused = foreign.post("/v1/graph/query", &query).await;
+    refused.refused(404, "not_found");
 }
 
 #[test]
