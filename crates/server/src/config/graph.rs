@@ -113,17 +113,21 @@ impl GraphConfig {
         if self.watch.is_empty() {
             return Err(refused("watch", "none", "at least one folder is read"));
         }
-        let mut folders = Vec::new();
+        let (mut folders, mut is_all) = (Vec::new(), false);
         for named in &self.watch {
             let path = named.strip_suffix('/').unwrap_or(named);
             if path == "." {
-                return Ok(Vec::new());
+                is_all = true;
+                continue;
             }
             match Node::file(path) {
                 Ok(Node::File { path }) => folders.push(path),
                 Ok(_) => unreachable!("a path is a file"),
                 Err(error) => return Err(refused("watch", named, &error.message)),
             }
+        }
+        if is_all {
+            return Ok(Vec::new());
         }
         folders.sort_unstable();
         folders.dedup();
@@ -187,7 +191,7 @@ mod tests {
             vec![""],
             vec!["/src"],
             vec!["../src"],
-            vec!["a//b"],
+            vec![".", "a//b"],
             many,
         ] {
             let refused = of(&wrong).check().unwrap_err();
