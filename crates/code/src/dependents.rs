@@ -336,7 +336,7 @@ impl Search<'_, '_> {
                 continue;
             }
             for call in caller_file.calls_of(name) {
-                if !self.budget.take() {
+                if !self.budget.take(1) {
                     return;
                 }
                 // Of a call that was not looked at to its end nothing is meant.
