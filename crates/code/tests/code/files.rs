@@ -247,7 +247,8 @@ fn a_walk_ends_at_its_bound_and_forgets_nothing_for_it() {
 fn a_walk_that_is_cut_still_forgets_what_does_not_lie_there_any_more() {
     let tree = Tree::new(&[]);
     for name in 0..50 {
-        tree.write(&format!("d/{name}.py"), "");
+        // Each is another one: none is a file that was renamed.
+        tree.write(&format!("d/{name}.py"), format!("x = {name}\n"));
     }
     let mut index = CodeIndex::new();
     let bounded = WalkOptions {
