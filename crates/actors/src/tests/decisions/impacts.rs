@@ -236,7 +236,7 @@ async fn a_start_that_is_not_seen_was_withdrawn_or_is_not_there_is_refused_by_it
     }
 }
 
-/// Each decision but one is related to so many others at most, and all to all where there are no more.
+/// Decisions of which each is related to all others: one has as many relations as it may.
 const OF_A_CLIQUE: usize = RELATIONS_MAX + 1;
 
 #[tokio::test]
