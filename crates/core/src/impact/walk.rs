@@ -319,13 +319,13 @@ impl Walk {
         let (ways, further) = ways.into_room(room);
         let further = if room == 0 { further.min(1) } else { further };
         self.left_out += further as u64;
+        // Once the walk is cut, nobody asks what is known.
+        if self.left_out == 0 {
+            self.known.add_all(ways.iter().map(|way| way.to()));
+        }
         self.affected.reserve(ways.len());
         for way in ways {
             let node = way.to().clone();
-            // Once the walk is cut, nobody asks what is known.
-            if self.left_out == 0 {
-                self.known.add(&node);
-            }
             let Way { by, name, .. } = *way;
             let (title, rank) = name.map(|name| (name.title, name.rank)).unzip();
             self.affected.push(Affected {
@@ -393,6 +393,24 @@ impl Known {
             Node::File { .. } | Node::Symbol { .. } | Node::Evidence { .. } => {
                 self.others.contains(node)
             }
+        }
+    }
+
+    /// Adds nodes. Many are put in order and then put in at once.
+    fn add_all<'a>(&mut self, nodes: impl Iterator<Item = &'a Node>) {
+        let mut decisions = Vec::new();
+        for node in nodes {
+            match node {
+                Node::Decision { scope, root } => decisions.push((*root, scope.clone())),
+                Node::File { .. } | Node::Symbol { .. } | Node::Evidence { .. } => {
+                    self.others.insert(node.clone());
+                }
+            }
+        }
+        if self.decisions.len() < decisions.len() {
+            self.decisions.append(&mut BTreeSet::from_iter(decisions));
+        } else {
+            self.decisions.extend(decisions);
         }
     }
 

@@ -65,7 +65,7 @@ proptest! {
             let place = related::Key { scope: related::ScopePath::of(from), ..a.related() };
             let key = related::key(&place);
             prop_assert_eq!(related::parse(&key).unwrap(), place);
-            prop_assert_eq!(related::kind(&key).unwrap(), place.kind.built_in());
+            prop_assert_eq!(related::root_and_kind(&key).unwrap(), (place.root, place.kind.built_in()));
             for asked in &scopes {
                 let exact = related::range_from(&node, asked);
                 prop_assert_eq!(exact.contains(&key), asked == from, "{} in {}", from, asked);
