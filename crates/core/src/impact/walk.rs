@@ -396,7 +396,7 @@ impl Known {
         }
     }
 
-    /// Adds nodes. Many are put in order and then put in at once.
+    /// Adds nodes. A set that is made of many at once is made sooner than one that takes them one by one.
     fn add_all<'a>(&mut self, nodes: impl Iterator<Item = &'a Node>) {
         let mut decisions = Vec::new();
         for node in nodes {
@@ -408,7 +408,8 @@ impl Known {
             }
         }
         if self.decisions.len() < decisions.len() {
-            self.decisions.append(&mut BTreeSet::from_iter(decisions));
+            let before = core::mem::replace(&mut self.decisions, decisions.into_iter().collect());
+            self.decisions.extend(before);
         } else {
             self.decisions.extend(decisions);
         }
