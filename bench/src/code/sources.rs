@@ -14,7 +14,7 @@ const ENDS: [&str; 8] = ["rs", "tsx", "ts", "py", "go", "java", "c", "cpp"];
 /// Lines of one function.
 const FUNCTION_LINES: usize = 9;
 
-/// Writes files of at least so many lines in all. How many files.
+/// Writes a manifest, and source files of at least so many lines in all. How many of these.
 pub(super) fn write_tree(root: &Path, lines: u64) -> std::io::Result<usize> {
     std::fs::write(root.join("Cargo.toml"), "[package]\nname = \"it\"\n")?;
     let (mut files, mut written) = (0, 0);

@@ -45,8 +45,8 @@ pub struct WorkTreeView {
     /// (symbols whose names decisions cannot say, such as with an `@` in them), and `unfollowed` (files whose imports are not all
     /// followed, for want of room).
     pub left_out: BTreeMap<String, u64>,
-    /// Entries that were passed over, by why: `links`, `special` (devices, pipes, sockets), `names` (no UTF-8, too long, or with a
-    /// backslash or a control character), `unreadable`, `files` (over the number that is listed), `rules` (files of what git
+    /// Entries that were passed over, by why: `links`, `special` (devices, pipes, sockets), `names` (no UTF-8, too long, or with
+    /// a backslash or a control character), `unreadable`, `files` (over the number that is listed), `rules` (files of what git
     /// ignores that were not read).
     pub passed: BTreeMap<String, u64>,
     /// Whether the look ended at its bound, so that something is missing.
