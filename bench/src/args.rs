@@ -62,6 +62,8 @@ pub(crate) enum Item {
     Impact,
     /// Checks of fixes among approaches that failed, and how fast failures are recorded
     Fixes,
+    /// The index of source files: a first look, one changed file, memory
+    Code,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -72,7 +74,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
@@ -87,6 +89,7 @@ impl Item {
         Self::Brief,
         Self::Impact,
         Self::Fixes,
+        Self::Code,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -111,6 +114,7 @@ impl Item {
             Self::Brief => "briefs among very many decisions",
             Self::Impact => "what a change of a hub affects",
             Self::Fixes => "checks of fixes among approaches that failed",
+            Self::Code => "the index of source files",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }
@@ -128,6 +132,14 @@ pub(crate) enum Child {
     ChildRecords {
         /// How many.
         records: u64,
+        /// An empty folder.
+        folder: PathBuf,
+    },
+    /// Indexes a work tree, and prints how long that took
+    #[command(hide = true)]
+    ChildCode {
+        /// Lines of all its files.
+        lines: u64,
         /// An empty folder.
         folder: PathBuf,
     },

@@ -10,6 +10,7 @@ mod beside;
 mod brief;
 mod chains;
 mod cluster;
+mod code;
 mod corpus;
 mod decisions;
 mod disk;
@@ -96,6 +97,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Brief => brief::measure(&scale, &mut report)?,
             Item::Impact => impact::measure(&scale, &mut report)?,
             Item::Fixes => fixes::measure(&scale, &mut report)?,
+            Item::Code => code::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,
@@ -127,6 +129,7 @@ fn run_child(child: &Child) -> Result<ExitCode, Error> {
             probes,
             folder,
         } => serde_json::to_value(scopes::child(*scopes, *probes, folder)?)?,
+        Child::ChildCode { lines, folder } => serde_json::to_value(code::child(*lines, folder)?)?,
         Child::ChildPlan { folder } => serde_json::to_value(planning::child(folder)?)?,
         Child::ChildPlanNode { folder } => serde_json::to_value(planning::child_node(folder)?)?,
     };

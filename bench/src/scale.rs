@@ -22,6 +22,8 @@ pub(crate) struct Scale {
     pub(crate) wide: usize,
     /// Records after which memory is looked at.
     pub(crate) memory_records: u64,
+    /// Lines of the work tree that is indexed.
+    pub(crate) code_lines: u64,
     /// Scopes that are touched.
     pub(crate) scopes: u32,
     /// Cold scopes whose activation is timed.
@@ -112,6 +114,7 @@ impl Scale {
         },
         wide: 50,
         memory_records: 1_000_000,
+        code_lines: 1_000_000,
         scopes: 100_000,
         activations: 20_000,
         entries: 100_000,
@@ -157,6 +160,7 @@ impl Scale {
         },
         wide: 8,
         memory_records: 2_000,
+        code_lines: 10_000,
         scopes: 300,
         activations: 100,
         entries: 1_500,

@@ -18,6 +18,8 @@ mod cli;
 #[cfg(test)]
 mod cluster;
 #[cfg(test)]
+mod code;
+#[cfg(test)]
 mod contention;
 #[cfg(test)]
 mod contradictions;

@@ -12,6 +12,7 @@ use sillok_core::scope::Scope;
 
 mod anchor;
 mod brief;
+mod code;
 mod decision;
 mod entry;
 mod erase;
@@ -29,6 +30,7 @@ mod verify;
 
 pub use anchor::{AnchorAdd, AnchorCommand, AnchorDrop, AnchorList, AnchorNamed};
 pub use brief::Brief;
+pub use code::{CodeCommand, CodeDependents, CodeStatus, CodeSymbols};
 pub use decision::{
     Changes, DecisionChange, DecisionCommand, DecisionHistory, DecisionImpact, DecisionList,
     DecisionNamed, DecisionPropose, DecisionRestore, DecisionSave, Declared, Format, Former, Part,
@@ -187,6 +189,9 @@ pub enum Command {
     /// The graph of decisions, of what they are related to, and of causes: ask it
     #[command(subcommand)]
     Graph(GraphCommand),
+    /// Source files of a work tree that the server follows: symbols, and what depends on what
+    #[command(subcommand)]
+    Code(CodeCommand),
     /// Print what whoever works in a scope has to know, the strongest first
     Brief(Brief),
     /// Destroy content for good: records, entries, offers, decisions, evidence, anchors, kinds. Only a person may
@@ -362,6 +367,9 @@ mod tests {
             "sillok graph query --scope org/a",
             "sillok graph query x --scope org/a --param k",
             "sillok graph query x --scope org/a --param =1",
+            "sillok graph query x --scope org/a --code-under src",
+            "sillok code symbols --scope org/a",
+            "sillok code dependents src/a.rs --scope org/a",
             "sillok anchor add h --scope org/a --to evidence:org/a#7",
             "sillok show not-an-id",
             "sillok recall x --scope org",

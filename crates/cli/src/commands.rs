@@ -20,6 +20,7 @@ pub mod brief;
 pub mod checkpoint;
 pub mod citation;
 pub mod cluster;
+pub mod code;
 pub mod configuration;
 pub mod decision;
 pub mod entry;
@@ -117,6 +118,7 @@ fn need(command: &Command) -> Need {
             | AnchorCommand::Search(_),
         )
         | Command::Fix(_)
+        | Command::Code(_)
         | Command::Graph(_)
         | Command::Brief(_) => Need::Read,
         Command::Maintain(_) => Need::Maintain,
@@ -149,6 +151,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Evidence(command) => evidence::run(session, command).await,
         Command::Anchor(command) => anchor::run(session, command).await,
         Command::Graph(GraphCommand::Query(args)) => graph::query(session, args).await,
+        Command::Code(command) => code::run(session, command).await,
         Command::Brief(args) => brief::run(session, args).await,
         Command::Erase(erase) => erase::erase(session, erase).await,
         Command::Maintain(args) => maintain::run(session, args).await,
@@ -209,6 +212,7 @@ mod tests {
             ("sillok brief", Need::Read),
             ("sillok brief --deep deadlock", Need::Read),
             ("sillok graph query x", Need::Read),
+            ("sillok code symbols read", Need::Read),
             (
                 "sillok decision save x --title t --scope org/a",
                 Need::Server,

@@ -10,6 +10,7 @@ mod anchor;
 mod brief;
 mod citation;
 mod cluster;
+mod code;
 mod cursor;
 mod decision;
 mod entry;
@@ -44,6 +45,11 @@ pub use citation::Citation;
 pub use cluster::{
     ClusterNode, ClusterQuery, ClusterSlot, ClusterView, FenceNode, FenceView, OrdersView,
     QuarantineScope, QuarantineView, ReasonView,
+};
+pub(crate) use code::node_of;
+pub use code::{
+    CodeCut, CodeCutReason, CodeDependent, CodeDependents, CodeRelation, CodeSymbol,
+    DependentsQuery, SymbolsFound, SymbolsQuery, WorkTreeQuery, WorkTreeView,
 };
 pub use cursor::Cursor;
 pub use decision::{

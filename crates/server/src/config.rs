@@ -7,6 +7,7 @@ mod cluster;
 mod engines;
 mod foundationdb;
 mod git;
+mod graph;
 mod index;
 pub mod layers;
 mod log;
@@ -28,6 +29,7 @@ use sillok_perception::{CognifierConfig, EmbedderConfig};
 pub use cluster::ClusterConfig;
 pub use foundationdb::FoundationDbConfig;
 pub use git::GitConfig;
+pub use graph::GraphConfig;
 pub use index::{IndexConfig, IndexEngine};
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 pub use log::{LogConfig, LogFormat};
@@ -69,6 +71,8 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// `[git]`
     pub git: GitConfig,
+    /// `[graph]`
+    pub graph: GraphConfig,
     /// `[maintenance]`
     pub maintenance: MaintenanceConfig,
     /// `[dedup]`
@@ -227,6 +231,7 @@ impl Config {
         self.telemetry.check()?;
         self.log.check()?;
         self.git.check()?;
+        self.graph.check()?;
         self.maintenance.check()?;
         self.cluster.check()?;
         within(

@@ -82,6 +82,12 @@ impl DataDirectory {
         self.path.join("vectors")
     }
 
+    /// The folder with what is known of source files: it can be removed, and is then made again.
+    #[must_use]
+    pub fn code(&self) -> PathBuf {
+        self.path.join("code")
+    }
+
     /// The file with the administrator's token: the one that the configuration names, or one of its own.
     #[must_use]
     pub fn admin_token_file(&self, config: &ServerConfig) -> PathBuf {

@@ -4,6 +4,7 @@
 //! [`routes`]; it must not know a rule.
 
 mod auth;
+mod code;
 mod command;
 mod document;
 mod errors;
@@ -34,6 +35,7 @@ use sillok_store::Store as _;
 use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::code::Code;
 use crate::config::{Config, ServerConfig};
 use crate::engine::Engine;
 use crate::secrets::TokenKey;
@@ -66,6 +68,7 @@ struct Inner {
     queries: Queries,
     searches: Queries,
     checks: Queries,
+    code: Code,
     bodies_bytes: AtomicUsize,
     /// Held while an audit goes through the store.
     audit: tokio::sync::Mutex<()>,
@@ -77,7 +80,7 @@ struct Inner {
 
 impl App {
     /// The state of an interface to `node`, which runs on `store`. Tails end when `stopping` says so.
-    /// `/metrics` shows what `registry` has, besides the interface's own.
+    /// `/metrics` shows what `registry` has, besides the interface's own. It tells of the work trees of `code`.
     #[must_use]
     pub fn new(
         node: Node<Engine>,
@@ -86,6 +89,7 @@ impl App {
         key: TokenKey,
         stopping: watch::Receiver<bool>,
         registry: Registry,
+        code: Code,
     ) -> Self {
         let inner = Inner {
             started_ms: node.ports().clock.monotonic_ms(),
@@ -101,6 +105,7 @@ impl App {
             queries: Queries::default(),
             searches: Queries::default(),
             checks: Queries::default(),
+            code,
             bodies_bytes: AtomicUsize::new(0),
             audit: tokio::sync::Mutex::new(()),
             backup: Arc::default(),
@@ -130,6 +135,10 @@ impl App {
 
     fn reader(&self) -> &Reader<Engine> {
         self.inner.node.reader()
+    }
+
+    fn code(&self) -> &Code {
+        &self.inner.code
     }
 
     fn clock(&self) -> &dyn Clock {

@@ -6,6 +6,7 @@
 pub mod api;
 mod beats;
 mod checkpoints;
+mod code;
 pub mod cognifying;
 pub mod composition;
 pub mod config;

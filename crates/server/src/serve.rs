@@ -15,10 +15,11 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::Error;
+use crate::code::Code;
 use crate::composition::{
     Connection, OpenData, connect, ensure_administrator, open_data_dir, open_shared, start_node,
 };
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::data_directory::{Announcement, ServerFile};
 use crate::engine::Engine;
 use crate::http::{self, App, router};
@@ -41,6 +42,8 @@ pub struct Server {
     /// Tells it that the node has ended.
     node_ended: watch::Sender<bool>,
     telemetry: Option<Telemetry>,
+    /// The work trees that it tells of.
+    code: Code,
     /// What `/metrics` shows.
     metrics: Registry,
     /// Taken back when the server ends.
@@ -76,6 +79,7 @@ impl Server {
         let mut metrics = http::metrics::registry();
         let connection = connect(&mut data, &config, &mut metrics).await?;
         ensure_administrator(&data, &config).await?;
+        let code = follow(&data, &config).await?;
         let failed = |source| Error::Listen {
             address: config.server.address,
             source,
@@ -108,6 +112,7 @@ impl Server {
             for_others,
             node_ended,
             telemetry,
+            code,
             metrics,
             announcement,
         })
@@ -155,6 +160,7 @@ impl Server {
             mut for_others,
             node_ended,
             telemetry,
+            code,
             metrics,
             announcement,
             ..
@@ -168,6 +174,7 @@ impl Server {
             key,
             stopping.clone(),
             metrics,
+            code,
         );
         let listener = listener.tap_io(|stream| {
             // Without it every small answer waits for the client's next packet.
@@ -214,6 +221,18 @@ async fn replaced(node: &Node<Engine>) {
     while !node.is_replaced() {
         tokio::time::sleep(REPLACED_EVERY).await;
     }
+}
+
+/// Follows the work trees that the configuration names. Each is walked for that, on a thread that may wait.
+async fn follow(data: &OpenData, config: &Config) -> Result<Code, Error> {
+    let invalid = |error: sillok_core::Error| {
+        let reason = error.message;
+        Error::Config(config::Error::Invalid { reason })
+    };
+    let (config, cache) = (config.graph.clone(), data.directory.code());
+    let following = tokio::task::spawn_blocking(move || Code::follow(&config, cache)).await;
+    let code = following.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    code.map_err(invalid)
 }
 
 /// Carries out what other nodes hand over and hears their news, until the node `ends` and all is answered.
@@ -287,7 +306,7 @@ mod tests {
         let mut config = Config::default();
         config.server.data = path.to_owned();
         config.server.address = "127.0.0.1:0".parse().unwrap();
-        config.index.engine = crate::config::IndexEngine::Exact;
+        config.index.engine = config::IndexEngine::Exact;
         config
     }
 

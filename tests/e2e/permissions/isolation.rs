@@ -7,6 +7,7 @@ use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Level;
 
 use super::{counts, routes};
+use crate::code::comes;
 use crate::harness::samples::{STEERS, WRITES, permitted, put};
 use crate::harness::world::{log, open, verify};
 use crate::harness::{Client, ORG, PROJECT, WORKTREE, World, phrase};
@@ -76,6 +77,42 @@ impl Secret {
             record,
             verification,
             entries,
+        }
+    }
+}
+
+/// The work trees of both projects. What the text says stands in that of the one that others must not see.
+struct WorkTrees(tempfile::TempDir);
+
+impl WorkTrees {
+    fn new() -> Self {
+        let trees = Self(tempfile::tempdir().unwrap());
+        for folder in ["secret", "other"] {
+            std::fs::create_dir(trees.0.path().join(folder)).unwrap();
+        }
+        trees.write("other", "nothing");
+        trees
+    }
+
+    fn write(&self, folder: &str, said: &str) {
+        let path = self.0.path().join(folder).join("main.py");
+        std::fs::write(path, format!("def main(said=\"{said}\"):\n    pass\n")).unwrap();
+    }
+
+    async fn world(&self) -> World {
+        let path = self.0.path().display();
+        let named =
+            format!("{{ \"{PROJECT}\" = \"{path}/secret\", \"{OTHER}\" = \"{path}/other\" }}");
+        World::start_with(|launch| launch.env("SILLOK__GRAPH__WORK_TREES", named)).await
+    }
+
+    /// Waits until who may see it sees what the secret says, and what stands beside it.
+    async fn hold(&self, world: &World, secret: &Secret) {
+        self.write("secret", &secret.text);
+        for (scope, said) in [(PROJECT, secret.text.as_str()), (OTHER, "nothing")] {
+            let asked = [("scope", scope), ("name", "main")];
+            let is_said = |found: &Value| found.to_string().contains(said);
+            comes(&world.admin(), "/v1/code/symbols", &asked, is_said).await;
         }
     }
 }
@@ -176,6 +213,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
     all.extend(of_decisions(secret));
     all.extend(of_what_is_kept(secret));
     all.extend(of_graphs(secret));
+    all.extend(of_code(secret));
     all.extend(of_the_server());
     all
 }
@@ -290,6 +328,10 @@ fn of_graphs(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 1] {
         let text = secret.text.as_str();
         json!({ "scope": scope, "query": query, "params": { "text": text }, "causes": true })
     };
+    let with_code = |mut asked: Value| {
+        asked["code"] = json!(true);
+        asked
+    };
     let all = "MATCH (n) OPTIONAL MATCH (n)-[r]-(m) RETURN n, r, m";
     let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
     let mut cases: Vec<(Value, Ends)> = scopes
@@ -300,7 +342,38 @@ fn of_graphs(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 1] {
     let named =
         "MATCH (d:Decision) WHERE d.title = $text RETURN count(*) AS n, collect(d.node) AS found";
     cases.push((ask(OTHER, named), Ends::Blind));
+    let coded: Vec<(Value, Ends)> = cases
+        .iter()
+        .map(|(asked, ends)| (with_code(asked.clone()), *ends))
+        .collect();
+    cases.extend(coded);
     [(("post", "/v1/graph/query"), cases)]
+}
+
+/// What asks for source files. Both projects have a work tree, with a file of one path and a symbol of one name.
+fn of_code(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 3] {
+    let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
+    let of = |fields: Value| -> Vec<(Value, Ends)> {
+        let with = |scope: &str, ends| {
+            let mut asked = fields.clone();
+            asked["scope"] = json!(scope);
+            (asked, ends)
+        };
+        let mut all: Vec<_> = scopes
+            .iter()
+            .map(|scope| with(scope, Ends::Forbidden))
+            .collect();
+        all.push(with(OTHER, Ends::Blind));
+        all
+    };
+    [
+        (("get", "/v1/code"), of(json!({}))),
+        (("get", "/v1/code/symbols"), of(json!({ "name": "main" }))),
+        (
+            ("get", "/v1/code/dependents"),
+            of(json!({ "of": "symbol:main" })),
+        ),
+    ]
 }
 
 /// What asks for fixes that failed: whoever tries the same beside is told nothing.
@@ -352,8 +425,10 @@ async fn ask(client: &Client, method: &str, path: &str, asked: &Value) -> crate:
 
 #[tokio::test]
 async fn a_token_of_one_project_reads_nothing_of_another() {
-    let world = World::start().await;
+    let trees = WorkTrees::new();
+    let world = trees.world().await;
     let secret = Secret::keep(&world).await;
+    trees.hold(&world, &secret).await;
     let cases = reads(&secret);
     for ((method, path), rules) in routes(&world).await {
         let is_read = method == "get"

@@ -39,6 +39,12 @@ pub struct GraphQuery {
     /// What lies inside the scope is left out
     #[arg(long)]
     pub only_above: bool,
+    /// The files and symbols of the work tree are in the graph too, where the server follows one
+    #[arg(long)]
+    pub code: bool,
+    /// Of what lies below this folder of the work tree alone
+    #[arg(long, value_name = "PATH", requires = "code")]
+    pub code_under: Option<String>,
 }
 
 /// A parameter of a query, as a command line names it.

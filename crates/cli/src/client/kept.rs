@@ -1,11 +1,12 @@
-//! The routes that read evidence, anchors, kinds of relations and graphs, as typed calls.
+//! The routes that read evidence, anchors, kinds of relations, graphs and source files, as typed calls.
 //!
 //! Owns their paths. Bodies are the server's own types; what writes is [`routes`](super::routes)'s.
 
 use sillok_server::api::{
-    Anchor, AnchorQuery, AnchorView, AnchorsFound, AnchorsQuery, DeclaredRelation, EvidenceHead,
-    EvidenceListQuery, EvidenceQuery, EvidenceText, EvidenceTextQuery, Followed, GraphAnswer,
-    GraphRequest, Page, RelationKindsQuery, SearchAnchors,
+    Anchor, AnchorQuery, AnchorView, AnchorsFound, AnchorsQuery, CodeDependents, DeclaredRelation,
+    DependentsQuery, EvidenceHead, EvidenceListQuery, EvidenceQuery, EvidenceText,
+    EvidenceTextQuery, Followed, GraphAnswer, GraphRequest, Page, RelationKindsQuery,
+    SearchAnchors, SymbolsFound, SymbolsQuery, WorkTreeQuery, WorkTreeView,
 };
 
 use super::Client;
@@ -88,5 +89,29 @@ impl Client {
     /// [`Failure`]
     pub async fn query_graph(&self, request: &GraphRequest) -> Result<GraphAnswer, Failure> {
         self.ask("/v1/graph/query", request).await
+    }
+
+    /// What is known of a work tree.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn work_tree(&self, query: &WorkTreeQuery) -> Result<WorkTreeView, Failure> {
+        self.get("/v1/code", query).await
+    }
+
+    /// The symbols of a file, or of a name.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn symbols(&self, query: &SymbolsQuery) -> Result<SymbolsFound, Failure> {
+        self.get("/v1/code/symbols", query).await
+    }
+
+    /// What depends on a file or a symbol.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn dependents(&self, query: &DependentsQuery) -> Result<CodeDependents, Failure> {
+        self.get("/v1/code/dependents", query).await
     }
 }

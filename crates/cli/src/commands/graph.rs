@@ -28,6 +28,8 @@ pub async fn query(session: &Session, args: GraphQuery) -> Result<(), Failure> {
         ms_max: args.ms_max,
         causes: args.causes,
         only_above: args.only_above,
+        code: args.code,
+        code_under: args.code_under,
     };
     let answer = session.client.query_graph(&request).await?;
     session.output.show(&answer, |style| shown(style, &answer))
@@ -87,11 +89,8 @@ fn described(style: Style, schema: &GraphSchema) -> String {
     }
     for kind in schema.kinds {
         let name = style.name(&format!("[:{}]", kind.name));
-        let to = kind.to.join(" or ");
-        lines.push(format!(
-            "{name}  from {} to {to}: {}",
-            kind.from, kind.means
-        ));
+        let (from, to) = (kind.from.join(" or "), kind.to.join(" or "));
+        lines.push(format!("{name}  from {from} to {to}: {}", kind.means));
         lines.extend(kind.properties.iter().map(property));
     }
     let declared = "and each declared kind by its name, from Decision to Decision: `sillok decision kinds` lists them";
@@ -144,6 +143,7 @@ mod tests {
             "(:Decision)  a decision that holds",
             "  title (text): what was decided, in a line",
             "[:APPLIES_TO]  from Decision to File or Symbol: ",
+            "[:CALLS]  from File or Symbol to Symbol: ",
             "  confidence (number): ",
             "`sillok decision kinds`",
         ] {

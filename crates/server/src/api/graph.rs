@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sillok_actors::reads::GraphAsked;
+use sillok_core::decision::Node;
 use sillok_core::error::{Error, ErrorCode};
 use sillok_core::limits::{
     GRAPH_MS_MAX, GRAPH_MS_USUAL, GRAPH_PARAMS_BYTES_MAX, GRAPH_ROWS_MAX, GRAPH_ROWS_USUAL,
@@ -31,8 +32,8 @@ pub struct GraphRequest {
     /// The query, in openCypher, of at most 16 KiB. It reads: what writes, calls or loads is `invalid_argument`. Labels are
     /// `Decision` (node, scope, root, version, rank, domain, phase, title), `Evidence` (node, scope, evidence, title,
     /// media_type, bytes), `File` (node, path), `Symbol` (node, name, file), `Episode` (entry, scope, task, success) and
-    /// `Finding` (text). Relationships are those of decisions, of declared kinds by their names, `CAUSED` (confidence, episode)
-    /// and `TELLS`.
+    /// `Finding` (text). Relationships are those of decisions, of declared kinds by their names, `CAUSED` (confidence, episode),
+    /// `TELLS`, and those of code: `IMPORTS` (certain), `CALLS` (certain) and `CONTAINS`.
     pub query: String,
     /// The values of its parameters: `$name` stands for that of `name`. At most 64 KiB.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -50,6 +51,14 @@ pub struct GraphRequest {
     /// Whether what lies inside the scope is left out. The scopes of the server are not looked through then.
     #[serde(default)]
     pub only_above: bool,
+    /// Whether the files and symbols of the work tree of the scope, or of the nearest one around it, are in the graph, with what
+    /// joins them. Of a server that follows none there, that is `not_found`.
+    #[serde(default)]
+    pub code: bool,
+    /// Of what lies below this folder of the work tree alone, with what that imports and calls: all of a large one is more than
+    /// a graph may hold, and is `too_large`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_under: Option<String>,
 }
 
 /// A query with its parameters.
@@ -65,6 +74,8 @@ pub(crate) struct GraphQuestion {
     pub(crate) rows_max: usize,
     pub(crate) ms_max: u64,
     pub(crate) of: GraphAsked,
+    /// The folder below which code is asked for, empty for all of it; none where no code is.
+    pub(crate) code_under: Option<String>,
 }
 
 impl GraphRequest {
@@ -83,6 +94,14 @@ impl GraphRequest {
         let written = serde_json::to_vec(&self.params).expect("plain data is JSON");
         let (limit, got) = (GRAPH_PARAMS_BYTES_MAX as u64, written.len() as u64);
         at_most("bytes of the parameters", limit, got)?;
+        let code_under = match (self.code, self.code_under) {
+            (true, under) => Some(folder(under.as_deref().unwrap_or_default())?),
+            (false, None) => None,
+            (false, Some(_)) => {
+                let why = "code_under is of a graph with code in it";
+                return Err(Error::new(ErrorCode::InvalidArgument, why));
+            }
+        };
         Ok(GraphQuestion {
             scope,
             text: QueryText {
@@ -95,7 +114,20 @@ impl GraphRequest {
                 inside: !self.only_above,
                 causes: self.causes,
             },
+            code_under,
         })
+    }
+}
+
+/// A folder of a work tree, without the stroke behind it; all of the tree for none.
+fn folder(path: &str) -> Result<String, Error> {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    if path.is_empty() || path == "." {
+        return Ok(String::new());
+    }
+    match Node::file(path)? {
+        Node::File { path } => Ok(path),
+        _ => unreachable!("a path is a file"),
     }
 }
 
@@ -199,6 +231,16 @@ mod tests {
         let question = request.parse().unwrap();
         assert_eq!((question.rows_max, question.ms_max), (1_000, 1_000));
         assert_eq!((question.of.inside, question.of.causes), (true, false));
+        assert_eq!(question.code_under, None);
+        for (under, meant) in [(json!(null), ""), (json!("src/"), "src"), (json!("."), "")] {
+            let mut asked = asked.clone();
+            (asked["code"], asked["code_under"]) = (json!(true), under);
+            let request: GraphRequest = serde_json::from_value(asked).unwrap();
+            assert_eq!(request.parse().unwrap().code_under.as_deref(), Some(meant));
+        }
+        let mut upward = asked.clone();
+        (upward["code"], upward["code_under"]) = (json!(true), json!("../a"));
+        assert_eq!(refused(upward), ErrorCode::InvalidArgument);
         let large = "x".repeat(GRAPH_PARAMS_BYTES_MAX);
         for (name, value, code) in [
             ("scope", json!("org"), ErrorCode::InvalidScope),
@@ -207,6 +249,7 @@ mod tests {
             ("ms_max", json!(0), ErrorCode::InvalidArgument),
             ("ms_max", json!(10_001), ErrorCode::TooLarge),
             ("params", json!({ "large": large }), ErrorCode::TooLarge),
+            ("code_under", json!("src"), ErrorCode::InvalidArgument),
         ] {
             let mut wrong = asked.clone();
             wrong[name] = value;

@@ -262,8 +262,9 @@ impl Merged {
             Value::Integer(_) => text.parse().ok().map(Value::Integer),
             Value::Float(_) => text.parse().ok().map(Value::Float),
             Value::Boolean(_) => text.parse().ok().map(Value::Boolean),
-            // As TOML writes a table on one line.
+            // As TOML writes a table or an array on one line.
             Value::Table(_) => text.parse().ok().filter(Value::is_table),
+            Value::Array(_) => text.parse().ok().filter(Value::is_array),
             _ => None,
         };
         self.lay(

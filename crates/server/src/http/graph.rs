@@ -13,10 +13,10 @@ use sillok_graph::QueryLimits;
 use super::App;
 use super::queries::Turn;
 use crate::api::{GraphAnswer, GraphQuestion, QueryText};
-use crate::graph::build;
+use crate::graph::{CodeAsked, CodeParts, build, spoken_of};
 
 /// When a query ends, if it does not end before: its time is over, nobody waits for it any more, or the server stops.
-struct Ending {
+pub(super) struct Ending {
     app: App,
     at_us: u64,
     /// Who asked has gone.
@@ -24,7 +24,7 @@ struct Ending {
 }
 
 impl Ending {
-    fn has_come(&self) -> bool {
+    pub(super) fn has_come(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
             || self.app.is_stopping()
             || self.app.clock().monotonic_us() >= self.at_us
@@ -32,7 +32,8 @@ impl Ending {
 }
 
 /// Who waits for an answer, until this is dropped.
-struct Asker(Arc<AtomicBool>);
+#[derive(Default)]
+pub(super) struct Asker(Arc<AtomicBool>);
 
 impl Drop for Asker {
     fn drop(&mut self) {
@@ -41,6 +42,16 @@ impl Drop for Asker {
 }
 
 impl App {
+    /// The end of what begins now, and may take so many ms.
+    pub(super) fn ending(&self, ms_max: u64, asker: &Asker) -> Ending {
+        let now_us = self.clock().monotonic_us();
+        Ending {
+            app: self.clone(),
+            at_us: now_us.saturating_add(ms_max.saturating_mul(1_000)),
+            gone: Arc::clone(&asker.0),
+        }
+    }
+
     /// The answer to a query in the graph of what `viewer` sees. The graph is built for it, and dropped with it.
     ///
     /// # Errors
@@ -52,16 +63,12 @@ impl App {
         question: GraphQuestion,
     ) -> Result<GraphAnswer, Error> {
         let turn = Arc::new(self.query_turn(&viewer.scope)?);
-        let asker = Asker(Arc::default());
-        let ending = Arc::new(Ending {
-            app: self.clone(),
-            at_us: self
-                .clock()
-                .monotonic_us()
-                .saturating_add(question.ms_max.saturating_mul(1_000)),
-            gone: Arc::clone(&asker.0),
-        });
+        let asker = Asker::default();
+        let ending = Arc::new(self.ending(question.ms_max, &asker));
         let (text, rows_max) = (Arc::new(question.text), question.rows_max);
+        let code = question
+            .code_under
+            .map(|under| (viewer.scope.clone(), under));
         // What is no query reads nothing.
         let (checked, until) = (Arc::clone(&text), Arc::clone(&ending));
         let is_over = move || until.has_come();
@@ -72,13 +79,26 @@ impl App {
             ..GraphBounds::default()
         };
         let parts = self.reader().graph(viewer, question.of, bounds).await?;
-        let work = move || answer(parts, &text, rows_max, &ending);
+        let work = move || {
+            let is_over = || ending.has_come();
+            let code = code.map(|(scope, under)| {
+                let asked = CodeAsked {
+                    under,
+                    spoken_of: &spoken_of(&parts),
+                    is_over: &is_over,
+                };
+                let app = &ending.app;
+                app.code()
+                    .read(&scope, |seen| CodeParts::of(seen.tree, asked))
+            });
+            answer((parts, code.transpose()?), &text, rows_max, &is_over)
+        };
         beside(&turn, work).await
     }
 }
 
 /// Works on a thread that may be kept busy. The turn lasts as long as the work does, whoever waits for it.
-async fn beside<T: Send + 'static>(
+pub(super) async fn beside<T: Send + 'static>(
     turn: &Arc<Turn>,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
@@ -94,19 +114,18 @@ async fn beside<T: Send + 'static>(
 }
 
 fn answer(
-    parts: GraphParts,
+    (parts, code): (GraphParts, Option<CodeParts>),
     text: &QueryText,
     rows_max: usize,
-    ending: &Ending,
+    is_over: &dyn Fn() -> bool,
 ) -> Result<GraphAnswer, Error> {
-    let is_over = || ending.has_come();
-    let graph = build(parts, &is_over)?;
+    let graph = build(parts, code, is_over)?;
     let limits = QueryLimits {
         rows_max,
         bytes_max: GRAPH_ANSWER_BYTES_MAX,
         steps_max: GRAPH_STEPS_MAX,
         memory_max: GRAPH_MEMORY_BYTES_MAX,
-        is_over: &is_over,
+        is_over,
     };
     let found = graph.query(&text.query, &text.params, &limits)?;
     Ok(GraphAnswer::of(found, (graph.nodes(), graph.edges())))

@@ -7,6 +7,7 @@ mod anchors;
 mod backup;
 mod brief;
 mod checkpoint;
+mod code;
 mod decisions;
 mod entries;
 mod erase;
@@ -110,6 +111,9 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(impact::impact))
         .routes(routes!(brief::brief))
         .routes(routes!(graph::query))
+        .routes(routes!(code::tree))
+        .routes(routes!(code::symbols))
+        .routes(routes!(code::dependents))
         .routes(routes!(events::list))
         .routes(routes!(events::tail))
         .routes(routes!(tokens::mint, tokens::list))

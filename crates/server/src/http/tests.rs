@@ -24,6 +24,7 @@ use tower::ServiceExt;
 
 use super::{App, router};
 use crate::api::{Problem, TokenMinted};
+use crate::code::Code;
 use crate::composition::{OpenData, ensure_administrator, open_data_dir, start_node};
 use crate::config::{Config, IndexEngine};
 
@@ -64,7 +65,16 @@ impl Server {
         let key = data.directory.token_key(&config.server).unwrap();
         let mut metrics = super::metrics::registry();
         node.register_metrics(&mut metrics);
-        let app = App::new(node, data.store.clone(), &config, key, stopping, metrics);
+        let code = Code::follow(&config.graph, data.directory.code()).unwrap();
+        let app = App::new(
+            node,
+            data.store.clone(),
+            &config,
+            key,
+            stopping,
+            metrics,
+            code,
+        );
         let admin = data.directory.admin_secret(&config.server).unwrap();
         Self {
             router: router(app.clone()),

@@ -40,8 +40,8 @@ pub struct Property {
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    /// The label where such an edge begins.
-    pub from: &'static str,
+    /// The labels where such an edge begins.
+    pub from: &'static [&'static str],
     /// The labels that it leads to.
     pub to: &'static [&'static str],
     /// What it means.
@@ -61,10 +61,17 @@ const fn text(name: &'static str, means: &'static str) -> Property {
 /// The node as it is written everywhere else.
 const NODE: Property = text("node", "the node as it is written elsewhere");
 
+/// Types of values are not known: a name may mean another thing.
+const CERTAIN: Property = Property {
+    name: "certain",
+    holds: "boolean",
+    means: "whether it means just that one, or is one of several that it may mean",
+};
+
 const fn related(name: &'static str, to: &'static [&'static str], means: &'static str) -> Kind {
     Kind {
         name,
-        from: "Decision",
+        from: &["Decision"],
         to,
         means,
         properties: &[],
@@ -111,12 +118,12 @@ pub const SCHEMA: Schema = Schema {
         },
         Label {
             name: "File",
-            means: "a file that such a decision applies to",
+            means: "a file that such a decision applies to, or of the code",
             properties: &[NODE, text("path", "its path")],
         },
         Label {
             name: "Symbol",
-            means: "a symbol that such a decision applies to",
+            means: "a symbol that such a decision applies to, or of the code: under the name that the code gives it",
             properties: &[
                 NODE,
                 text("name", "its name"),
@@ -163,7 +170,7 @@ pub const SCHEMA: Schema = Schema {
         related("RESTS_ON", &["Evidence"], "the evidence speaks for it"),
         Kind {
             name: "CAUSED",
-            from: "Finding",
+            from: &["Finding"],
             to: &["Finding"],
             means: "one brought about the other, as an episode says",
             properties: &[
@@ -177,9 +184,30 @@ pub const SCHEMA: Schema = Schema {
         },
         Kind {
             name: "TELLS",
-            from: "Episode",
+            from: &["Episode"],
             to: &["Finding"],
             means: "the episode says something of the finding",
+            properties: &[],
+        },
+        Kind {
+            name: "IMPORTS",
+            from: &["File"],
+            to: &["File"],
+            means: "the file imports the other (where the server shares the work tree)",
+            properties: &[CERTAIN],
+        },
+        Kind {
+            name: "CALLS",
+            from: &["File", "Symbol"],
+            to: &["Symbol"],
+            means: "the code of a symbol, or of a file beside its symbols, calls the other (where the server shares the work tree)",
+            properties: &[CERTAIN],
+        },
+        Kind {
+            name: "CONTAINS",
+            from: &["File"],
+            to: &["Symbol"],
+            means: "the symbol stands in the file (where the server shares the work tree)",
             properties: &[],
         },
     ],
