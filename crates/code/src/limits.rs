@@ -35,6 +35,8 @@ pub const PARSE_TURN_BYTES: u64 = 8;
 pub const ENTRIES_MAX: u64 = 1_000_000;
 /// Files of a work tree that are listed.
 pub const FILES_MAX: usize = 200_000;
+/// Bytes of the paths of files and folders that one walk finds, about, with what is kept of each.
+pub const FOUND_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a path from the root of the work tree.
 pub const PATH_BYTES_MAX: usize = 1_024;
 /// Globs of what is passed over.
