@@ -96,12 +96,13 @@ fn two_that_store_at_once_have_their_turns() {
             .collect();
         Tree::new(&[("a.py", source.as_str())]).index()
     });
+    let path = folder.path();
     std::thread::scope(|scope| {
         for index in &indexes {
-            scope.spawn(|| {
+            scope.spawn(move || {
                 for _ in 0..20 {
-                    index.save(folder.path()).unwrap();
-                    let loaded = CodeIndex::load(folder.path()).unwrap();
+                    index.save(path).unwrap();
+                    let loaded = CodeIndex::load(path).unwrap();
                     assert!(matches!(loaded, Loaded::Whole(_)), "{loaded:?}");
                 }
             });
