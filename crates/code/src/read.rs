@@ -108,10 +108,15 @@ pub(crate) struct Content {
 
 /// Reads a file below a root, if it is one. No link is followed on the way.
 pub(crate) fn read(root: &Root, path: &Path, now_s: i64) -> Result<Content, Unread> {
-    let (mut file, before) = open(root, path, FILE_BYTES_MAX)?;
-    let bytes = read_all(&mut file, &before, FILE_BYTES_MAX)?;
+    let (file, before) = open(root, path, FILE_BYTES_MAX)?;
+    content(file, &before, now_s)
+}
+
+/// The bytes of a file that is open, and whether it stayed meanwhile what it was before.
+fn content(mut file: File, before: &Metadata, now_s: i64) -> Result<Content, Unread> {
+    let bytes = read_all(&mut file, before, FILE_BYTES_MAX)?;
     let (before, after) = (
-        Stamp::of(&before),
+        Stamp::of(before),
         file.metadata().map(|after| Stamp::of(&after)),
     );
     let is_same = after.is_ok_and(|after| after == before) && before.bytes == bytes.len() as u64;
@@ -185,6 +190,29 @@ mod tests {
         assert_eq!(read_short("file", 3), Err(Unread::TooLarge));
         assert_eq!(read("none").err(), Some(Unread::Gone));
         assert_eq!(read("file").unwrap().bytes, b"text");
+    }
+
+    #[test]
+    fn what_changes_while_it_is_read_has_no_stamp() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let root = Root::at(folder.path()).unwrap();
+        let changes: [(&str, &dyn Fn()); 4] = [
+            ("nothing", &|| {}),
+            ("it grows", &|| std::fs::write(&path, "texts").unwrap()),
+            ("it shrinks", &|| std::fs::write(&path, "").unwrap()),
+            ("its time", &|| {
+                let file = File::options().write(true).open(&path).unwrap();
+                file.set_modified(std::time::UNIX_EPOCH).unwrap();
+            }),
+        ];
+        for (what, change) in changes {
+            std::fs::write(&path, "text").unwrap();
+            let (file, before) = open(&root, Path::new("file"), FILE_BYTES_MAX).unwrap();
+            change();
+            let content = content(file, &before, i64::MAX).unwrap();
+            assert_eq!(content.stamp.is_some(), what == "nothing", "{what}");
+        }
     }
 
     #[test]
