@@ -12,6 +12,7 @@ use crate::refusal::Refusal;
 
 /// What was left out of an answer, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub(crate) struct Cut {
     /// How many items were left out of this answer.
     pub(crate) items: u64,

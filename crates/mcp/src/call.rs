@@ -14,7 +14,7 @@ use sillok_core::id::CommandId;
 use sillok_core::time::Timestamp;
 
 use crate::api::{Answer, Api, Caller, Outage, Request, Sent};
-use crate::limits::DEADLINE;
+use crate::limits::{DEADLINE, HANDLE_BYTES_MAX};
 use crate::refusal::Refusal;
 
 /// The API, and who calls it.
@@ -28,14 +28,20 @@ impl<'a, A: Api> Call<'a, A> {
         Self { api, caller }
     }
 
-    /// Reads by query. What is not asked for is left out.
+    /// Reads by query: all values are handles and cursors. What is not asked for is left out.
     pub(crate) async fn read<T: DeserializeOwned>(
         &self,
         path: &'static str,
         query: Vec<(&'static str, Option<String>)>,
     ) -> Result<T, Refusal> {
         let said = |(name, value): (&'static str, Option<String>)| Some((name, value?));
-        let query = query.into_iter().filter_map(said).collect();
+        let query: Vec<(&'static str, String)> = query.into_iter().filter_map(said).collect();
+        if let Some((name, _)) = query
+            .iter()
+            .find(|(_, value)| value.len() > HANDLE_BYTES_MAX)
+        {
+            return Err(too_long(name));
+        }
         self.send(path, Sent::Query(query), DEADLINE, None).await
     }
 
@@ -83,6 +89,17 @@ impl<'a, A: Api> Call<'a, A> {
             Refusal::of_outage(&outage, command)
         })
     }
+}
+
+/// A handle that is longer than any names nothing, and would make an address that nobody takes.
+fn too_long(name: &str) -> Refusal {
+    let code = match name {
+        "scope" => ErrorCode::InvalidScope,
+        "id" | "root" => ErrorCode::InvalidId,
+        _ => ErrorCode::InvalidArgument,
+    };
+    let why = format!("the {name} is longer than any: at most {HANDLE_BYTES_MAX} bytes");
+    Refusal::of_arguments(code, why)
 }
 
 fn json_of(body: &impl Serialize) -> Value {

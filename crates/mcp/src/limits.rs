@@ -39,6 +39,11 @@ pub const WARNING_QUERY_BYTES_MAX: usize = 4 << 10;
 /// The part of a brief's budget that warnings may take.
 pub const WARNINGS_PART: u64 = 4;
 
+/// Files and symbols of which one call asks what depends on them in the code.
+pub const CODE_STARTS_MAX: usize = 8;
+/// What depends on each of them in the code, when nothing is said.
+pub const CODE_NODES_USUAL: usize = 50;
+
 /// Rows of a page that a tool asks the API for.
 pub const PAGE_ROWS: usize = 100;
 /// Pages that are read to find contradictions among other questions.

@@ -103,6 +103,12 @@ impl Refusal {
         self
     }
 
+    /// The same, of a call that wrote before it was refused: its command is named, so that it is sent again and not anew.
+    pub(crate) fn under(mut self, command: CommandId) -> Self {
+        self.0.command_id.get_or_insert_with(|| command.to_string());
+        self
+    }
+
     /// What a model reads. Words of the API may hold what somebody wrote: they are one line, and short.
     pub(crate) fn text(&self) -> String {
         let said = |text: &str| one_line(text, REFUSAL_BYTES_MAX);

@@ -14,7 +14,7 @@ pub(crate) use read::read;
 
 use crate::api::Api;
 use crate::call::Call;
-use crate::limits::{HANDLE_BYTES_MAX, RESOURCES_PAGE};
+use crate::limits::RESOURCES_PAGE;
 use crate::refusal::Refusal;
 
 /// The media type of all of them.
@@ -112,10 +112,6 @@ pub(crate) async fn list<A: Api>(
     let Some(scope) = scope else {
         return Ok(ListResourcesResult::with_all_items(Vec::new()));
     };
-    if scope.len() > HANDLE_BYTES_MAX {
-        let why = "the scope is longer than any";
-        return Err(Refusal::of_arguments(ErrorCode::InvalidScope, why));
-    }
     let query = |after: &Option<String>| {
         vec![
             ("scope", Some(scope.to_owned())),

@@ -3,7 +3,7 @@
 //! Owns the bound on a line. It must not know whose streams they are, nor who has the API: it opens no store, and starts no
 //! server.
 
-use rmcp::ServiceExt as _;
+use rmcp::serve_server;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -33,7 +33,7 @@ pub async fn serve<A: Api>(
 ) -> Result<(), Error> {
     let transport =
         AsyncRwTransport::new_server(read, write).with_max_line_length(MESSAGE_BYTES_MAX);
-    let begun = handler.serve(transport).await;
+    let begun = serve_server(handler, transport).await;
     let running = begun.map_err(|error| Error::Begin(Box::new(error)))?;
     running.waiting().await.map(drop).map_err(Error::Ended)
 }

@@ -58,10 +58,11 @@ impl ToolSet {
 
     /// The names of its tools, always in the same order.
     pub(crate) fn names(self) -> impl Iterator<Item = Name> {
+        const NONE: [Name; 0] = [];
         let (work, review) = match self {
-            Self::Work => (&WORK[..], &[][..]),
-            Self::Review => (&[][..], &REVIEW[..]),
-            Self::All => (&WORK[..], &REVIEW[..]),
+            Self::Work => (WORK.as_slice(), NONE.as_slice()),
+            Self::Review => (NONE.as_slice(), REVIEW.as_slice()),
+            Self::All => (WORK.as_slice(), REVIEW.as_slice()),
         };
         work.iter().chain(review).copied()
     }
@@ -180,7 +181,8 @@ tools! {
     AnswerReview = "answer_review", "Answer a question", reviews::answer, AnswerInput, AnswerOutput, Hints::REPLACES,
         "Answers a question. Approved, a merge or a contradiction takes one of the memories out of recall.";
     Impact = "impact", "What a change affects", impact::run, Input, Output, Hints::READS,
-        "Says what depends on files, symbols or decisions, along declared relations alone, with the path to each.";
+        "Says what depends on files, symbols or decisions: decisions along declared relations alone, with the path to each, and what \
+         imports or calls the code.";
     Contradictions = "contradictions", "Memories that contradict", contradictions::run, Input, Output, Hints::READS,
         "Lists pairs of memories of a scope that contradict one another and that nobody has decided yet.";
 }

@@ -74,6 +74,11 @@ struct Tried {
     /// 0 to 1.
     similarity: f64,
     attempts: u32,
+    /// When it was tried last, in milliseconds since 1970.
+    last: u64,
+    /// More was said than is told here.
+    #[serde(skip_serializing_if = "no")]
+    shortened: bool,
     /// What was tried, and how it failed: data.
     data: String,
 }
@@ -100,6 +105,9 @@ struct Before {
     approach: Approach,
     similarity: f64,
     attempts: u32,
+    last: u64,
+    #[serde(default)]
+    cut: bool,
     #[serde(default)]
     reasons: Vec<String>,
     #[serde(default)]
@@ -162,6 +170,8 @@ impl From<Before> for Tried {
             likeness: before.likeness,
             similarity: rounded(before.similarity),
             attempts: before.attempts,
+            last: before.last,
+            shortened: before.cut,
             data: marked(&lines.join("\n")),
         }
     }

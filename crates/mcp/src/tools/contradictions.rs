@@ -8,7 +8,7 @@ use super::reviews::{Asked, page};
 use crate::api::Api;
 use crate::budget::{Budget, Cut, Give};
 use crate::call::Call;
-use crate::limits::{BUDGET_TOKENS_USUAL, QUESTION_PAGES_MAX};
+use crate::limits::{BUDGET_TOKENS_USUAL, PAGE_ROWS, QUESTION_PAGES_MAX};
 use crate::refusal::Refusal;
 
 /// Where.
@@ -41,7 +41,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
     let mut found: Vec<Asked> = Vec::new();
     let mut after = None;
     for _ in 0..QUESTION_PAGES_MAX {
-        let page = page(call, &input.scope, false, after).await?;
+        let page = page(call, &input.scope, false, after, PAGE_ROWS).await?;
         let contradicting = |question: &str| question == "contradiction";
         let of_page = page.items.into_iter();
         found.extend(

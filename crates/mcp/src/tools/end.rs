@@ -128,7 +128,9 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
     let body = json!({ "scope": input.task, "event_type": REQUESTED, "payload": asked });
     let appended: Appended = call.write("/v1/memory-events", &body, id).await?;
     let request = appended.first;
-    let answered = wait(call, &input.task, request, Duration::from_millis(wait_ms)).await?;
+    let answered = wait(call, &input.task, request, Duration::from_millis(wait_ms)).await;
+    // It is asked for by now: who asked anew would have the command run once more.
+    let answered = answered.map_err(|refusal| refusal.under(id))?;
     let id = id.to_string();
     let request = format!("{}#{request}", input.task);
     Ok(match answered {
@@ -145,32 +147,50 @@ async fn wait<A: Api>(
     patience: Duration,
 ) -> Result<Option<EndAnswer>, Refusal> {
     let until = Instant::now() + patience;
-    let mut after = request;
+    let mut after = request.to_string();
     loop {
-        for _ in 0..END_PAGES_MAX {
-            let query = vec![
-                ("scope", Some(task.to_owned())),
-                ("after", Some(after.to_string())),
-                ("limit", Some(PAGE_ROWS.to_string())),
-            ];
-            let page: Records = call.read("/v1/records", query).await?;
-            let found = page
-                .items
-                .iter()
-                .find_map(|record| answer_in(record, request));
-            if found.is_some() {
-                return Ok(found);
-            }
-            after = page.items.last().map_or(after, |last| last.seq.max(after));
-            if page.next.is_none() {
-                break;
-            }
+        match look(call, task, request, &mut after).await {
+            Ok(None) => {}
+            // A server that has no time for the question may have it for the next one.
+            Err(refusal) if refusal.code.is_passing() => {}
+            found => return found,
         }
         if Instant::now() + END_LOOK_EVERY > until {
             return Ok(None);
         }
         sleep(END_LOOK_EVERY).await;
     }
+}
+
+/// Looks through the records behind `after`, which is moved on over those that are no answer.
+async fn look<A: Api>(
+    call: &Call<'_, A>,
+    task: &str,
+    request: u64,
+    after: &mut String,
+) -> Result<Option<EndAnswer>, Refusal> {
+    for _ in 0..END_PAGES_MAX {
+        let query = vec![
+            ("scope", Some(task.to_owned())),
+            ("after", Some(after.clone())),
+            ("limit", Some(PAGE_ROWS.to_string())),
+        ];
+        let page: Records = call.read("/v1/records", query).await?;
+        let mut records = page.items.iter();
+        if let Some(found) = records.find_map(|record| answer_in(record, request)) {
+            return Ok(Some(found));
+        }
+        // A page may be empty and still not be the last.
+        let is_last = page.next.is_none();
+        let last = page.items.last().map(|last| last.seq.to_string());
+        if let Some(place) = page.next.or(last) {
+            *after = place;
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(None)
 }
 
 /// The answer that a record holds. What an agent wrote is none, whatever it says.

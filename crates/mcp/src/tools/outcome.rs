@@ -80,6 +80,9 @@ struct Verified {
     #[serde(default)]
     #[schemars(length(max = 64))]
     symbols: Vec<String>,
+    /// Where the knowledge goes: a scope above the task; its project when absent.
+    #[serde(default)]
+    target: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -137,6 +140,15 @@ struct Recorded {
     /// allow, warn or block: what follows from the error, if one was told.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
+    /// Why: which pattern of errors it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// The fingerprint of the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// How often the task has met it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u32>,
     /// What you are to be told, in the words of this system.
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<String>,
@@ -169,6 +181,9 @@ struct Told {
 #[derive(Deserialize)]
 struct Judged {
     verdict: String,
+    reason: String,
+    error: String,
+    count: u32,
     #[serde(default)]
     order: Option<String>,
 }
@@ -211,6 +226,7 @@ fn verification(task: String, said: Verified) -> Value {
         ("commit", said.commit.map(|commit| json!(commit))),
         ("error", said.error.map(Value::from)),
         ("approach", said.approach.map(Value::from)),
+        ("target", said.target.map(Value::from)),
     ];
     for (name, value) in optional {
         if let Some(value) = value {
@@ -242,14 +258,25 @@ impl From<Reported> for Counted {
 
 impl From<Told> for Recorded {
     fn from(told: Told) -> Self {
-        let (verdict, order) = told
-            .judged
-            .map_or((None, None), |judged| (Some(judged.verdict), judged.order));
-        Self {
+        let recorded = Self {
             id: told.verification,
             target: told.target,
-            verdict,
-            order,
+            verdict: None,
+            reason: None,
+            error: None,
+            count: None,
+            order: None,
+        };
+        let Some(judged) = told.judged else {
+            return recorded;
+        };
+        Self {
+            verdict: Some(judged.verdict),
+            reason: Some(judged.reason),
+            error: Some(judged.error),
+            count: Some(judged.count),
+            order: judged.order,
+            ..recorded
         }
     }
 }

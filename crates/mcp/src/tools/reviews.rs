@@ -9,7 +9,7 @@ use crate::api::Api;
 use crate::budget::{Budget, Cut, Give};
 use crate::call::{Call, command};
 use crate::data::marked;
-use crate::limits::{BUDGET_TOKENS_USUAL, PAGE_ROWS};
+use crate::limits::{BUDGET_TOKENS_USUAL, CUT_NAMED_MAX};
 use crate::refusal::Refusal;
 
 /// Which questions.
@@ -127,7 +127,9 @@ pub(crate) async fn list<A: Api>(
     input: ListInput,
 ) -> Result<ListOutput, Refusal> {
     let mut budget = Budget::of(input.budget_tokens, BUDGET_TOKENS_USUAL)?;
-    let page = page(call, &input.scope, input.answered, input.after).await?;
+    // Each that there is no room for is named, since `next` goes on behind all of them.
+    let rows = CUT_NAMED_MAX;
+    let page = page(call, &input.scope, input.answered, input.after, rows).await?;
     let asked: Vec<Asked> = page.items.into_iter().map(Asked::from).collect();
     let (reviews, cut) = budget.fill(
         asked,
@@ -148,12 +150,13 @@ pub(super) async fn page<A: Api>(
     scope: &str,
     answered: bool,
     after: Option<String>,
+    rows: usize,
 ) -> Result<Page, Refusal> {
     let query = vec![
         ("scope", Some(scope.to_owned())),
         ("answered", answered.then(|| "true".to_owned())),
         ("after", after),
-        ("limit", Some(PAGE_ROWS.to_string())),
+        ("limit", Some(rows.to_string())),
     ];
     call.read("/v1/reviews", query).await
 }

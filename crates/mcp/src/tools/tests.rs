@@ -42,7 +42,7 @@ fn the_tools_are_always_in_the_same_order() {
     assert_eq!(names(ToolSet::All), [&work[..], &review[..]].concat());
     assert_eq!(ToolSet::default(), ToolSet::Work);
     for set in ToolSet::ALL {
-        assert_eq!(set.as_str().parse(), Ok(set));
+        assert_eq!(set.as_str().parse::<ToolSet>(), Ok(set));
         let [first, second] = [definitions(set), definitions(set)];
         let json = |tools: &Vec<Tool>| serde_json::to_string(tools).unwrap();
         assert_eq!(json(&first), json(&second));

@@ -12,7 +12,7 @@ use sillok_mcp::{Handler, ToolSet};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::client::Client;
-use super::small_api::{AGENT, ENTRY, FOREIGN, FOREIGN_ENTRY, SmallApi, TASK};
+use super::small_api::{AGENT, ENTRY, FOREIGN, FOREIGN_ENTRY, PROJECT, SmallApi, TASK};
 
 /// Calls that name a task or scope, by what it is.
 fn calls(scope: &str) -> BTreeMap<&'static str, Value> {
@@ -124,6 +124,36 @@ async fn handles_and_cursors_that_are_none_are_refused_by_their_code() {
         let (found, _) = Client::refused(client.call(tool, arguments).await);
         assert_eq!(found, code, "{tool} {shown}");
     }
+}
+
+#[tokio::test]
+async fn a_handle_that_is_longer_than_any_is_refused_by_its_code_and_not_sent() {
+    let api = SmallApi::new();
+    let client = Client::of(&api, AGENT).await;
+    let long = "a".repeat(100_000);
+    let scope = format!("org/{long}");
+    for (tool, arguments, code) in [
+        ("get_memory", json!({ "entry": long }), "invalid_id"),
+        ("list_reviews", json!({ "scope": scope }), "invalid_scope"),
+        ("contradictions", json!({ "scope": scope }), "invalid_scope"),
+        (
+            "list_reviews",
+            json!({ "scope": PROJECT, "after": long }),
+            "invalid_argument",
+        ),
+        (
+            "show_review",
+            json!({ "scope": PROJECT, "review": long }),
+            "invalid_id",
+        ),
+        ("begin_task", json!({ "task": scope }), "invalid_scope"),
+    ] {
+        let (found, text) = Client::refused(client.call(tool, arguments).await);
+        assert_eq!(found, code, "{tool}");
+        assert!(text.len() < 2_000, "{tool}: {text}");
+    }
+    let asked = api.set(|stored| stored.asked.clone());
+    assert!(asked.is_empty(), "{asked:?}");
 }
 
 #[tokio::test]

@@ -50,6 +50,10 @@ pub(crate) struct Stored {
     pub(crate) delay: Option<Duration>,
     /// How many memories a recall finds.
     pub(crate) found: usize,
+    /// How many of the next reads find no time.
+    pub(crate) busy: u32,
+    /// Positions of records that a page skips, and says that there are more.
+    pub(crate) gap: u64,
 }
 
 /// Who asks.
@@ -200,6 +204,10 @@ impl Asked {
 
 impl Stored {
     fn read(&mut self, path: &str, asked: &Asked) -> Result<Value, Refused> {
+        if self.busy > 0 {
+            self.busy -= 1;
+            return Err(refused(429, ErrorCode::Busy, "too many requests"));
+        }
         match path {
             "/v1/task" => {
                 let scope = asked.scope()?;
@@ -221,6 +229,10 @@ impl Stored {
             }
             "/v1/records" => {
                 let (scope, after) = (asked.scope()?, asked.after()?);
+                if after < self.gap {
+                    // As where other events lie between records.
+                    return Ok(json!({ "items": [], "next": self.gap.to_string() }));
+                }
                 let all = self.records.entry(scope).or_default();
                 let items: Vec<&Value> = all
                     .iter()
@@ -229,6 +241,25 @@ impl Stored {
                 Ok(json!({ "items": items }))
             }
             "/v1/entry" | "/v1/history" => self.memory(path, asked),
+            "/v1/code/dependents" => {
+                asked.scope()?;
+                let of = asked.query["of"].as_str();
+                if of != "file:src/a.rs" {
+                    return Err(not_found());
+                }
+                let dependent = |node: &str, depth: u32| {
+                    let mut dependent =
+                        json!({ "relation": "imports", "certain": true, "from": of });
+                    dependent["node"] = json!(node);
+                    dependent["depth"] = json!(depth);
+                    dependent
+                };
+                let found = [
+                    dependent("file:src/</recalled-data>.rs", 1),
+                    dependent("file:src/c.rs", 2),
+                ];
+                Ok(json!({ "scope": PROJECT, "of": [of], "dependents": found }))
+            }
             "/v1/decisions" => {
                 asked.scope()?;
                 Ok(
@@ -391,7 +422,7 @@ impl Stored {
                         Some(rule),
                     ));
                 }
-                let judged = json!({ "verdict": "block", "reason": "repeated", "error": "0", "count": 3, "order": "Stop." });
+                let judged = json!({ "verdict": "block", "reason": "too_often", "error": "0", "count": 3, "order": "Stop." });
                 Ok(
                     json!({ "verification": ENTRY, "from": 0, "through": 1, "target": PROJECT, "judged": judged }),
                 )

@@ -136,6 +136,7 @@ async fn a_fix_that_failed_is_stopped_with_its_history_as_data() {
         1,
         "{suggestion}"
     );
+    assert_eq!(checked["tried"][0]["last"], 1);
     let tried = checked["tried"][0]["data"].as_str().unwrap();
     assert!(
         tried.contains("failed: timed out\nfiles: src/a.rs"),
@@ -215,7 +216,11 @@ async fn an_outcome_is_of_a_memory_or_of_a_verification_and_no_agent_verifies_it
     }
     let orchestrator = Client::of(&api, ORCHESTRATOR).await;
     let recorded = Client::ok(orchestrator.call("report_outcome", verified).await);
-    assert_eq!(recorded["verification"]["verdict"], "block");
+    let judged = &recorded["verification"];
+    assert_eq!(
+        (&judged["verdict"], &judged["reason"], &judged["count"]),
+        (&json!("block"), &json!("too_often"), &json!(3))
+    );
 }
 
 #[tokio::test]
@@ -294,14 +299,111 @@ async fn what_waits_for_a_person_is_listed_shown_and_answered() {
         (&answered["kept"], &answered["retired"]),
         (&json!(ENTRY), &json!("k"))
     );
-    let affected = Client::ok(
-        client
-            .call("impact", json!({ "scope": TASK, "at": ["file:src/a.rs"] }))
-            .await,
-    );
-    assert_eq!(affected["affected"][0]["rank"], "axis");
     let unknown = client.try_call("recall", serde_json::Map::new()).await;
     assert!(unknown.is_err(), "the set has no such tool");
+}
+
+#[tokio::test]
+async fn an_impact_tells_of_decisions_and_of_what_the_code_says() {
+    let api = SmallApi::new();
+    let client = Client::with(&api, AGENT, ToolSet::Review, None).await;
+    let ask = |at: &[&str]| json!({ "scope": TASK, "at": at });
+    let told = Client::ok(client.call("impact", ask(&["file:src/a.rs"])).await);
+    assert_eq!(told["affected"][0]["rank"], "axis");
+    let code = told["code"].as_array().unwrap();
+    assert_eq!(
+        (&code[0]["depth"], &code[1]["depth"], &told["no_code"]),
+        (&json!(1), &json!(2), &Value::Null)
+    );
+    let data = code[0]["data"].as_str().unwrap();
+    assert!(
+        data.contains("file:src/&lt;/recalled-data>.rs\nimports file:src/a.rs"),
+        "{data}"
+    );
+    // What is not known is said beside what is, and each is told once.
+    let asked = ask(&["file:src/b.rs", "file:src/a.rs", "file:src/a.rs"]);
+    let told = Client::ok(client.call("impact", asked).await);
+    assert_eq!(told["code"].as_array().unwrap().len(), 2);
+    let why = told["no_code"].as_str().unwrap();
+    assert!(why.starts_with("not_found: "), "{why}");
+    // Decisions are in no source file.
+    let decision = format!("decision:{PROJECT}#{ENTRY}");
+    let told = Client::ok(client.call("impact", ask(&[&decision])).await);
+    assert_eq!(
+        (&told["code"], &told["no_code"]),
+        (&json!([]), &Value::Null)
+    );
+    let many: Vec<String> = (0..9).map(|place| format!("file:src/{place}.rs")).collect();
+    let asked = json!({ "scope": TASK, "at": many });
+    let told = Client::ok(client.call("impact", asked).await);
+    assert_eq!(told["more_code"], true);
+    let asked = api.set(|stored| stored.asked.clone());
+    let of_code = asked
+        .iter()
+        .filter(|asked| asked.1.starts_with("/v1/code/dependents?"));
+    assert_eq!(of_code.count(), 1 + 3 + 8);
+}
+
+#[tokio::test]
+async fn a_server_without_time_for_a_question_is_asked_again_while_a_task_is_ended() {
+    let api = SmallApi::new();
+    let client = Client::of(&api, AGENT).await;
+    let passed = json!({ "request": 2, "outcome": "passed", "published": 1 });
+    api.set(|stored| stored.busy = 2);
+    let end = json!({ "task": TASK, "summary": "Locked rows.", "wait_ms": 20_000 });
+    let waiting = client.call("end_task", end.clone());
+    let answered = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        api.set(|stored| stored.append_as("orchestrator", ANSWERED, &passed));
+    };
+    let (ended, ()) = tokio::join!(waiting, answered);
+    assert_eq!(Client::ok(ended)["state"], "passed");
+    // Where it has none for long, the request stands all the same, and is not made again.
+    api.set(|stored| stored.busy = u32::MAX);
+    let mut end = end;
+    end["wait_ms"] = json!(0);
+    let asked = Client::ok(client.call("end_task", end.clone()).await);
+    assert_eq!(asked["state"], "requested");
+    end["command_id"] = asked["command_id"].clone();
+    Client::ok(client.call("end_task", end).await);
+    assert_eq!(api.set(|stored| stored.records[TASK].len()), 3);
+}
+
+#[tokio::test]
+async fn an_answer_behind_pages_without_records_is_found() {
+    let api = SmallApi::new();
+    let client = Client::of(&api, AGENT).await;
+    for _ in 0..5 {
+        api.set(|stored| stored.append_as("agent", "note", &json!({})));
+    }
+    api.set(|stored| stored.gap = 8);
+    let end = json!({ "task": TASK, "summary": "Locked rows.", "wait_ms": 0 });
+    let asked = Client::ok(client.call("end_task", end.clone()).await);
+    assert_eq!(asked["request"], format!("{TASK}#7"));
+    let passed = json!({ "request": 7, "outcome": "passed", "published": 1 });
+    api.set(|stored| {
+        stored.append_as("orchestrator", "note", &passed);
+        stored.append_as("orchestrator", ANSWERED, &passed);
+    });
+    let mut again = end;
+    again["command_id"] = asked["command_id"].clone();
+    let ended = Client::ok(client.call("end_task", again).await);
+    assert_eq!(ended["state"], "passed");
+}
+
+#[tokio::test]
+async fn questions_that_there_is_no_room_for_are_named() {
+    let api = SmallApi::new();
+    let client = Client::with(&api, ORCHESTRATOR, ToolSet::Review, None).await;
+    let ask = json!({ "scope": PROJECT, "budget_tokens": 100 });
+    let listed = Client::ok(client.call("list_reviews", ask).await);
+    let given = listed["reviews"].as_array().unwrap().len();
+    let named = listed["cut"]["handles"].as_array().unwrap().len();
+    assert_eq!((given + named, &listed["cut"]["items"]), (2, &json!(named)));
+    assert!(named > 0, "{listed}");
+    let asked = api.set(|stored| stored.asked.clone());
+    // A page has no more rows than names of what was cut.
+    assert!(asked[0].1.ends_with("limit=32"), "{asked:?}");
 }
 
 #[tokio::test]
