@@ -5,4 +5,5 @@
 pub(crate) mod client;
 mod ending;
 mod endpoint;
+mod large;
 mod tools;

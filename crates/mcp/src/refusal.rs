@@ -57,7 +57,7 @@ impl From<Error> for Refusal {
         let limit = details.limit;
         Self(Box::new(Problem {
             code: error.code,
-            detail: error.message,
+            detail: one_line(&error.message, REFUSAL_BYTES_MAX),
             advice: error.code.advice().to_owned(),
             rule: details.rule,
             current: None,
@@ -78,7 +78,11 @@ impl Refusal {
     /// What an answer that is no success says.
     pub(crate) fn of_answer(answer: &Answer, command: Option<CommandId>) -> Self {
         match Self::deserialize(&answer.body) {
-            Ok(refusal) => refusal,
+            Ok(Self(mut problem)) => {
+                // It may hold what was asked for, whatever that is.
+                problem.detail = one_line(&problem.detail, REFUSAL_BYTES_MAX);
+                Self(problem)
+            }
             Err(_) => {
                 let what = format!("status {} without a reason", answer.status);
                 Self::of_outage(&Outage::Foreign(what), command)

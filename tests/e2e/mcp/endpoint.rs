@@ -27,8 +27,8 @@ async fn without_a_good_token_nothing_is_read_of_a_request() {
 async fn a_page_that_rebinds_its_name_or_calls_from_a_browser_is_refused() {
     let world = World::start_with(|launch| {
         launch
-            .env("SILLOK__MCP__HOSTS", "sillok.example:7411")
-            .env("SILLOK__MCP__ORIGINS", "https://app.example:443")
+            .env("SILLOK__MCP__HOSTS", "[\"sillok.example:7411\"]")
+            .env("SILLOK__MCP__ORIGINS", "[\"https://app.example:443\"]")
     })
     .await;
     let client = world.principal(PrincipalKind::Agent, PROJECT).await;

@@ -154,9 +154,11 @@ async fn every_tool_of_review_is_called_over_both_transports() {
         mcp.call("contradictions", json!({ "scope": scope }))
             .await
             .ok();
-        mcp.call("impact", json!({ "scope": scope, "at": ["file:src/a.rs"] }))
-            .await
-            .ok();
+        let affected = json!({ "scope": scope, "at": ["file:src/a.rs"] });
+        let affected = mcp.call("impact", affected).await.ok();
+        // No work tree is followed here, which is said and hides nothing else.
+        let why = affected["no_code"].as_str().unwrap_or_default();
+        assert!(why.starts_with("not_found: "), "{affected}");
         let answered = mcp.call("answer_review", sample).await.ok();
         assert_eq!(answered["review"], review);
     }

@@ -132,7 +132,10 @@ async fn a_handle_that_is_longer_than_any_is_refused_by_its_code_and_not_sent() 
     let client = Client::of(&api, AGENT).await;
     let long = "a".repeat(100_000);
     let scope = format!("org/{long}");
+    let mut surprising = json!({ "scope": TASK, "query": "q" });
+    surprising[long.as_str()] = json!(1);
     for (tool, arguments, code) in [
+        ("recall", surprising, "invalid_request"),
         ("get_memory", json!({ "entry": long }), "invalid_id"),
         ("list_reviews", json!({ "scope": scope }), "invalid_scope"),
         ("contradictions", json!({ "scope": scope }), "invalid_scope"),
@@ -148,9 +151,11 @@ async fn a_handle_that_is_longer_than_any_is_refused_by_its_code_and_not_sent() 
         ),
         ("begin_task", json!({ "task": scope }), "invalid_scope"),
     ] {
-        let (found, text) = Client::refused(client.call(tool, arguments).await);
-        assert_eq!(found, code, "{tool}");
-        assert!(text.len() < 2_000, "{tool}: {text}");
+        let result = client.call(tool, arguments).await;
+        // What is handed back is short, whatever came in, the part for programs too.
+        let whole = serde_json::to_string(&result).unwrap();
+        assert!(whole.len() < 6_000, "{tool}: {whole}");
+        assert_eq!(Client::refused(result).0, code, "{tool}");
     }
     let asked = api.set(|stored| stored.asked.clone());
     assert!(asked.is_empty(), "{asked:?}");
