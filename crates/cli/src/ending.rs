@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::value::to_raw_value;
-use sillok_core::circular::Language;
+use sillok_core::circular::{Approach, Language};
 use sillok_core::error::ErrorCode;
 use sillok_core::event::EventKind;
 use sillok_core::id::RecordId;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
-use sillok_core::verification::Outcome as Ended;
+use sillok_core::verification::{Outcome as Ended, check_approach};
 use sillok_mcp::ending::{
     ANSWERED, EndAnswer, EndRequest, OUTPUT_BYTES_MAX, Outcome, REQUESTED, may_answer,
 };
@@ -201,15 +201,13 @@ impl Ending {
         let asked = self.asked(event).await?;
         let commit = git::head(&directory);
         let ran = self.execute(&directory).await?;
+        let (approach, touched) = tried(asked);
         let verdict = Verdict {
             task,
             run: format!("end-{task}#{request}"),
             commit,
-            approach: asked.approach,
-            touched: Touched {
-                files: asked.files,
-                symbols: asked.symbols,
-            },
+            approach,
+            touched,
             target: None,
         };
         let recorded = verification::record(orchestrator, &ran, verdict).await?;
@@ -278,6 +276,23 @@ impl Ending {
     }
 }
 
+/// What was tried, as the agent says. What no failure can hold is left out: it would keep the failure from being recorded.
+fn tried(asked: EndRequest) -> (Option<String>, Touched) {
+    let said = Approach {
+        text: asked.approach.unwrap_or_default(),
+        files: asked.files,
+        symbols: asked.symbols,
+    };
+    if check_approach(&said).is_err() {
+        return (None, Touched::default());
+    }
+    let touched = Touched {
+        files: said.files,
+        symbols: said.symbols,
+    };
+    (Some(said.text), touched)
+}
+
 fn asks(event: &EventView) -> bool {
     event.body["event_type"] == REQUESTED
 }
@@ -328,6 +343,24 @@ mod tests {
             ending.directory(&Scope::parse("org/a/project/b").unwrap()),
             None
         );
+    }
+
+    #[test]
+    fn what_no_failure_can_hold_keeps_none_from_being_recorded() {
+        let asked = |approach: &str, files: usize| EndRequest {
+            summary: "s".to_owned(),
+            approach: Some(approach.to_owned()),
+            files: vec!["src/a.rs".to_owned(); files],
+            symbols: Vec::new(),
+        };
+        let (approach, touched) = tried(asked("lock by row", 64));
+        assert_eq!(approach.as_deref(), Some("lock by row"));
+        assert_eq!(touched.files.len(), 64);
+        let long = "x".repeat(1 << 20);
+        for wrong in [asked("lock by row", 65), asked(" ", 1), asked(&long, 1)] {
+            let (approach, touched) = tried(wrong);
+            assert!(approach.is_none() && touched.files.is_empty());
+        }
     }
 
     #[tokio::test]

@@ -30,6 +30,10 @@ fn large(task: &str) -> Vec<(&'static str, Value, &'static str)> {
             json!({ "task": task, "approach": "a", "files": files(65) }),
         ),
         (
+            "end_task",
+            json!({ "task": task, "summary": "s", "approach": "a", "files": files(65), "wait_ms": 0 }),
+        ),
+        (
             "propose_memory",
             json!({ "scope": task, "content": text(40_000) }),
         ),

@@ -5,9 +5,10 @@ use core::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use sillok_core::circular::order;
+use sillok_core::circular::{Approach, order};
 use sillok_core::error::ErrorCode;
 use sillok_core::principal::PrincipalKind;
+use sillok_core::verification::check_approach;
 use tokio::time::{Instant, sleep};
 
 use crate::api::Api;
@@ -119,6 +120,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         let why = format!("wait_ms is {wait_ms}; at most {END_WAIT_MS_MAX} is taken");
         return Err(Refusal::of_arguments(ErrorCode::InvalidArgument, why));
     }
+    check(&input)?;
     let asked = EndRequest {
         summary: input.summary,
         approach: input.approach,
@@ -137,6 +139,19 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         Some(answer) => told(answer, request, id),
         None => pending(request, id),
     })
+}
+
+/// Checks that what was tried can be recorded, before anything is run for it.
+fn check(input: &Input) -> Result<(), Refusal> {
+    let Some(approach) = &input.approach else {
+        return Ok(());
+    };
+    let said = Approach {
+        text: approach.clone(),
+        files: input.files.clone(),
+        symbols: input.symbols.clone(),
+    };
+    check_approach(&said).map_err(Refusal::from)
 }
 
 /// The answer to a request, as soon as it is there.
