@@ -6,4 +6,5 @@ pub(crate) mod client;
 mod ending;
 mod endpoint;
 mod large;
+mod together;
 mod tools;
