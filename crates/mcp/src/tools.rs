@@ -89,7 +89,7 @@ impl FromStr for ToolSet {
 }
 
 /// What an agent works with, in the order in which it needs them.
-const WORK: [Name; 9] = [
+static WORK: [Name; 9] = [
     Name::BeginTask,
     Name::Recall,
     Name::GetMemory,
@@ -102,7 +102,7 @@ const WORK: [Name; 9] = [
 ];
 
 /// What a review needs.
-const REVIEW: [Name; 5] = [
+static REVIEW: [Name; 5] = [
     Name::ListReviews,
     Name::ShowReview,
     Name::AnswerReview,
