@@ -86,7 +86,7 @@ pub(crate) async fn read<A: Api>(
 ) -> Result<ResourceContents, Refusal> {
     let document = match name {
         Name::Log { task, after } => log(call, task, after.clone()).await?,
-        Name::Entry { entry } => entry(call, entry).await?,
+        Name::Entry { entry: id } => entry(call, id).await?,
         Name::Decision { root, scope, after } => chain(call, root, scope, after.clone()).await?,
     };
     let contents = ResourceContents::text(document.to_string(), uri);
