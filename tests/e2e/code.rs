@@ -9,6 +9,7 @@ use sillok_core::decision::Node;
 use sillok_core::principal::PrincipalKind;
 
 use crate::harness::{Client, Launch, ORG, PROJECT, WORKTREE, World};
+use crate::mcp::client::Mcp;
 
 /// The longest that a change may take to be seen: a second until nothing more is changed, and the look.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -170,6 +171,31 @@ async fn stored(world: &World) {
     while !file.exists() {
         assert!(began.elapsed() < PATIENCE, "it is never stored");
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_impact_over_the_protocol_tells_what_calls_the_code_that_changes() {
+    let tree = Tree::new();
+    let world = tree.world().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let asked = [("scope", WORKTREE), ("of", SAVE)];
+    comes(&agent, "/v1/code/dependents", &asked, |found| {
+        !lines(found).is_empty()
+    })
+    .await;
+    for mut mcp in [Mcp::http(&agent), Mcp::stdio(&world, &agent)] {
+        let asked = json!({ "scope": WORKTREE, "at": [SAVE] });
+        let told = mcp.call("impact", asked).await.ok();
+        let code = told["code"].as_array().expect("a list");
+        let calls = "symbol:handle@app/api.py\ncalls symbol:save@app/store.py";
+        let found = code.iter().find(|one| text(&one["data"]).contains(calls));
+        let found = found.unwrap_or_else(|| panic!("{told}"));
+        assert_eq!(
+            (&found["depth"], &found["certain"]),
+            (&json!(1), &json!(true))
+        );
+        assert_eq!(told["no_code"], Value::Null, "{told}");
     }
 }
 
