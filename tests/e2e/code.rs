@@ -11,6 +11,9 @@ use sillok_core::principal::PrincipalKind;
 use crate::harness::{Client, Launch, ORG, PROJECT, WORKTREE, World};
 use crate::mcp::client::Mcp;
 
+/// What stands behind the path of a request.
+type Query<'a> = &'a [(&'a str, &'a str)];
+
 /// The longest that a change may take to be seen: a second until nothing more is changed, and the look.
 const PATIENCE: Duration = Duration::from_secs(30);
 const OTHER: &str = "org/acme/project/other";
@@ -344,7 +347,7 @@ async fn what_is_not_known_or_wrong_is_refused_with_its_code() {
     .await;
     let decision = "decision:org/acme#01900000-0000-7000-8000-000000000000";
     let save = ("name", "save");
-    let cases: [(&str, &[(&str, &str)], u16, &str); 12] = [
+    let cases: [(&str, Query<'_>, u16, &str); 12] = [
         ("/v1/code", &[elsewhere], 404, "not_found"),
         ("/v1/code", &[("scope", ORG)], 404, "not_found"),
         ("/v1/code", &[("scope", "org")], 400, "invalid_scope"),

@@ -167,11 +167,7 @@ impl Follower {
     /// takes longer than is waited for to put in what is new: there is something soon then.
     #[must_use]
     pub fn tree(&self, name: &str) -> Option<Arc<WorkTree>> {
-        let shown = &self.trees.get(name)?.shown;
-        let tree = shown
-            .tree
-            .try_read_for(Duration::from_millis(ASK_WAIT_MS))?;
-        tree.clone()
+        self.trees.get(name)?.shown.tree()
     }
 
     /// What is told of a work tree; none where it is not followed.
