@@ -219,7 +219,7 @@ async fn symbols_are_found_by_file_and_by_name_with_their_signatures() {
     ];
     assert_eq!(
         told,
-        [SAVE, "function", "app/store.py", "def save(text)"]
+        [SAVE, "function", "app/store.py", "def save(text):"]
             .map(|text| json!(text))
             .each_ref()
     );
@@ -253,7 +253,7 @@ async fn symbols_are_found_by_file_and_by_name_with_their_signatures() {
         "app/store.py",
         &STORE.replace("def save(text):", "def save(text, at=0):"),
     );
-    let is_new = |found: &Value| found["symbols"][0]["signature"] == "def save(text, at=0)";
+    let is_new = |found: &Value| found["symbols"][0]["signature"] == "def save(text, at=0):";
     let found = comes(&agent, "/v1/code/symbols", &of_name, is_new).await;
     assert_eq!(found["symbols"][0]["id"], json!(id));
 }
