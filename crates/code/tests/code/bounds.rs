@@ -375,7 +375,8 @@ fn a_package_of_many_files_is_one_import() {
     let (imports, with) = bytes("import");
     let (none, without) = bytes("// not");
     assert_eq!((imports, none), (100, 0));
-    assert!(with - without < 100 * 64, "{with} {without}");
+    // Some for each import, and not for each file that it leads to.
+    assert!(with - without < 100 * 160, "{with} {without}");
 }
 
 #[test]

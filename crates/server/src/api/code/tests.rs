@@ -234,8 +234,8 @@ fn what_is_told_of_dependents_is_marked_as_data_without_keys_and_each_start_once
     ];
     of(&files, |seen| {
         let found = dependents(seen, "symbol:f@a.ts").unwrap();
-        let line = "symbol:go@b.ts calls symbol:f@a.ts";
-        assert_eq!(found.data_marked_text, mark_as_data(line), "{found:?}");
+        let lines = "file:b.ts imports symbol:f@a.ts\nsymbol:go@b.ts calls symbol:f@a.ts";
+        assert_eq!(found.data_marked_text, mark_as_data(lines), "{found:?}");
         // What holds a key is passed over, and counted.
         let told = format!("{:?}", parts(seen, &[]).nodes);
         assert!(!told.contains(&secret), "{told}");
