@@ -31,7 +31,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// As [`decode`].
+    /// As [`decode`](super::decode).
     ///
     /// # Errors
     /// `Corrupt`.
@@ -40,7 +40,8 @@ impl Decoder {
         self.read(key, root, value)
     }
 
-    /// As [`decode`]; none of a relation whose key says a kind that is not wanted. Of such a row the value is not looked at.
+    /// As [`decode`](super::decode); none of a relation whose key says a kind that is not wanted. Of such a row the value is
+    /// not looked at.
     ///
     /// # Errors
     /// `Corrupt`.
