@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::NewAnchor;
+use crate::commit::CommitName;
 use crate::decision::{Rank, Reach, RelationName};
 use crate::erasure::{Erase, EraseMemory, EraseVerifications};
 use crate::evidence::NewEvidence;
@@ -221,6 +222,21 @@ pub enum Command {
     RecordFailure(Box<NewFailure>),
     /// Destroy what verifications of the task say of errors and approaches, for good.
     EraseVerifications(Box<EraseVerifications>),
+    /// Say for a task that what an entry of this scope rests on is gone at the project's main branch.
+    ReportStale(Box<ReportStale>),
+}
+
+/// What the cognitive gate found at a commit of the project's main branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportStale {
+    /// The task that says so, which lies inside the entry's scope.
+    pub task: Scope,
+    /// The entry, which is stale there.
+    pub entry: EntryId,
+    /// The version of it that was looked at.
+    pub expected_version: u64,
+    /// The commit of the main branch.
+    pub at: CommitName,
 }
 
 /// An answer to a question.
@@ -272,7 +288,9 @@ impl Command {
                 Access::Control(Control::ManageTokens)
             }
             Self::ResolveState { .. } => Access::Entries,
-            Self::ReportReuse { .. } => Access::Control(Control::ReportOutcome),
+            Self::ReportReuse { .. } | Self::ReportStale(_) => {
+                Access::Control(Control::ReportOutcome)
+            }
             Self::AnswerReview(_) | Self::UndoPromotion { .. } | Self::RestoreEntry { .. } => {
                 Access::Decide
             }
@@ -300,6 +318,7 @@ impl Command {
     pub const fn acts_in<'a>(&'a self, scope: &'a Scope) -> &'a Scope {
         match self {
             Self::ReportReuse { task, .. } => task,
+            Self::ReportStale(said) => &said.task,
             _ => scope,
         }
     }
@@ -341,6 +360,7 @@ impl Command {
             Self::EraseMemory(_) => "erase_memory",
             Self::EraseVerifications(_) => "erase_verifications",
             Self::DeclareRelation { .. } => "declare_relation",
+            Self::ReportStale(_) => "report_stale",
         }
     }
 

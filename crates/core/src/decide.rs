@@ -162,6 +162,7 @@ pub fn decide(
             entry,
             outcome,
         } => reuse::report(&context, task, *entry, *outcome),
+        Command::ReportStale(said) => reuse::stale(&context, said),
         Command::ResolveState {
             entry,
             expected_version: seen,

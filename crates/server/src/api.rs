@@ -84,13 +84,13 @@ pub use maintenance::{Maintain, Maintained, ScopeMaintained};
 pub use page::{ListQuery, Page, ScopeQuery};
 pub use problem::{Current, Limit, Problem};
 pub use promotion::{AttemptError, DropPromotion, JobQuery, PromotionSpent, WaitingPromotion};
-pub use recall::{AsOf, AtCommit, Gate, RecallAnswer, RecallRequest, RecallResult, Score};
+pub use recall::{AsOf, AtCommit, GateCheck, RecallAnswer, RecallRequest, RecallResult, Score};
 pub use record::{
     AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, ExcerptQuery, ExcerptView, LogRecord,
     RecordQuery, RecordSort, RecordView,
 };
 pub use review::{
-    AnswerReview, PromotionUndone, Question, ReportReuse, ResolveState, RestoreEntry,
+    AnswerReview, PromotionUndone, Question, ReportReuse, ReportStale, ResolveState, RestoreEntry,
     ReuseReported, ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
     UndoPromotion, Usage,
 };

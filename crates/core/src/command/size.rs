@@ -62,6 +62,7 @@ impl Command {
                         + erase.reason.len()
                 }
                 Self::DeclareRelation { meaning, .. } => meaning.len(),
+                Self::ReportStale(said) => said.at.repository.len(),
                 Self::RecordVerification(said) => said.written_bytes(),
                 Self::RecordFailure(failure) => failure.written_bytes(),
                 Self::EraseVerifications(erase) => {

@@ -1,11 +1,17 @@
 //! Deciding what a task's report changes: counts, the status by rule 3, and whether a person is asked.
 
+use super::entry::live_head;
 use super::{Context, Decision, Draft, review};
-use crate::command::AnswerBody;
+use crate::citation::Citation;
+use crate::command::{AnswerBody, ReportStale};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, ReuseReported};
-use crate::id::EntryId;
-use crate::provenance::status_of;
+use crate::gate;
+use crate::id::{EntryId, ReviewId};
+use crate::limits::STALE_TASKS_MIN;
+use crate::permission::{Access, allows};
+use crate::provenance::{check_citations, status_of};
+use crate::retention::Retirement;
 use crate::reuse::ReuseOutcome;
 use crate::review::Question;
 use crate::scope::{Level, Scope};
@@ -17,6 +23,44 @@ pub(super) fn report(
     entry: EntryId,
     outcome: ReuseOutcome,
 ) -> Result<Decision, Error> {
+    let (draft, review) = counted(context, task, entry, outcome)?;
+    Ok(answered(draft, entry, review))
+}
+
+/// Counts what a task found at the main branch: that an entry rests on what is gone there. Whoever may write entries in
+/// the entry's scope takes it out of recall by that; of the others several tasks have to agree.
+pub(super) fn stale(context: &Context<'_>, said: &ReportStale) -> Result<Decision, Error> {
+    let principal = &context.submission.principal;
+    let at = Citation::Commit {
+        hash: said.at.hash.clone(),
+        repository: said.at.repository.clone(),
+    };
+    check_citations(principal, &[at], context.facts)?;
+    let head = live_head(context, said.entry, said.expected_version)?;
+    if !head.citations.iter().any(gate::is_checked) {
+        let why = format!("entry {} cites neither files nor symbols", said.entry);
+        return Err(Error::new(ErrorCode::InvalidArgument, why));
+    }
+    let (mut draft, review) = counted(context, &said.task, said.entry, ReuseOutcome::Stale)?;
+    let usage = draft.state.head(said.entry).map(|head| head.usage);
+    let writes = allows(principal.kind(), Access::Entries, context.scope().level());
+    if writes || usage.is_some_and(|usage| usage.stale >= STALE_TASKS_MIN) {
+        draft.push(Body::EntriesRetired {
+            entries: vec![said.entry],
+            why: Retirement::Stale {
+                at: said.at.clone(),
+            },
+        });
+    }
+    Ok(answered(draft, said.entry, review))
+}
+
+fn counted<'a>(
+    context: &'a Context<'a>,
+    task: &Scope,
+    entry: EntryId,
+    outcome: ReuseOutcome,
+) -> Result<(Draft<'a>, Option<ReviewId>), Error> {
     if task.level() != Level::Task || !context.scope().contains(task) {
         let why = format!("{task} is no task inside {}", context.scope());
         return Err(Error::new(ErrorCode::InvalidScope, why));
@@ -60,12 +104,16 @@ pub(super) fn report(
             raised = review::raise(&mut draft, 0, question);
         }
     }
+    Ok((draft, raised))
+}
+
+fn answered(draft: Draft<'_>, entry: EntryId, review: Option<ReviewId>) -> Decision {
     let head = draft.state.head(entry).expect("it was there just now");
     let answer = AnswerBody::Reported {
         entry,
         usage: head.usage,
         status: head.status,
-        review: raised,
+        review,
     };
-    Ok(Decision::of(draft.bodies, answer))
+    Decision::of(draft.bodies, answer)
 }

@@ -12,6 +12,7 @@ mod promotions;
 mod publishing;
 mod restoring;
 mod retiring;
+mod stale;
 mod tasks;
 mod undoing;
 mod world;

@@ -269,6 +269,10 @@ fn retired_json(entries: &[EntryId], why: &Retirement) -> Value {
         }
         Retirement::Duplicate { of } => shown["of"] = json!(of),
         Retirement::Contradicted { by } => shown["by"] = json!(by),
+        Retirement::Stale { at } => {
+            shown["commit"] = json!(at.hash);
+            shown["repository"] = json!(at.repository);
+        }
         Retirement::Aged | Retirement::Pruned | Retirement::Wrong => {}
     }
     shown

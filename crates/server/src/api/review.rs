@@ -28,6 +28,26 @@ pub struct ReportReuse {
     pub outcome: ReuseOutcome,
 }
 
+/// Says for a task that what an entry rests on is gone at the project's main branch, as the cognitive gate found there.
+/// Whoever may write entries in the entry's scope takes it out of recall by that; of others two tasks have to find it
+/// stale. It can be restored.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportStale {
+    /// The task, inside the entry's scope.
+    #[schema(value_type = schema::Scope)]
+    pub task: String,
+    /// The entry.
+    #[schema(value_type = schema::EntryId)]
+    pub entry: String,
+    /// The version of it that was looked at.
+    pub expected_version: u64,
+    /// The commit of the main branch at which it is stale.
+    pub commit: String,
+    /// The repository, as its remote or path names it.
+    pub repository: String,
+}
+
 /// How many tasks say what of an entry. Each counts once, with its last word.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Usage {

@@ -8,7 +8,7 @@ use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
 use sillok_core::validity::AsOf;
 
-use crate::api::{AtCommit, Gate, RecallAnswer, RecallRequest, RecallResult, Score};
+use crate::api::{AtCommit, RecallAnswer, RecallRequest, RecallResult, Score};
 use crate::http::App;
 use crate::http::command::Reply;
 use crate::http::extract::Ask;
@@ -45,6 +45,7 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
         results,
         tokens: answer.budget.used,
         left_out: answer.budget.left_out,
+        stale: 0,
         by_meaning: answer.by_meaning,
         whole: answer.whole,
         at: answer.at.map(|at| AtCommit {
@@ -78,9 +79,8 @@ fn shown(found: reads::Recalled) -> RecallResult {
             text_rank: found.found.text_rank,
         },
         binding: head.binding.into(),
-        gate: match found.gate {
-            reads::Gate::Unverifiable => Gate::Unverifiable,
-        },
+        gate: found.gate,
+        checks: Vec::new(),
         validity: found.validity,
         valid_from_commit: head.lifecycle.valid_from_commit,
         valid_to_commit: head.lifecycle.valid_to_commit,

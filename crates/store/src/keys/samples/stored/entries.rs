@@ -1,6 +1,7 @@
 //! Events of entries.
 
 use sillok_core::citation::{Citation, Excerpt, TestOutcome};
+use sillok_core::commit::CommitName;
 use sillok_core::entry::{
     Binding, Detail, Embedding, Episode, Link, LinkKind, Skill, SpaceId, Status, Table,
 };
@@ -49,6 +50,7 @@ pub(super) fn bodies() -> Vec<Sample<Body>> {
         Duplicate { of: entry(95) },
         Contradicted { by: entry(96) },
         Wrong,
+        Stale { at: CommitName::new("abcdef1", "gold") },
     });
     all.extend(with_each("why", reasons, |why| Body::EntriesRetired {
         entries: vec![entry(97), entry(98)],

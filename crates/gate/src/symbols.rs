@@ -1,0 +1,63 @@
+//! The symbols of a file, as far as the gate asks for them.
+//!
+//! Owns which symbols bear the name that is cited, and what is made of a file that cannot be parsed whole. It must not
+//! know how files are parsed: that is `sillok-code`'s.
+
+use std::path::Path;
+
+use sillok_code::{Error, FileIndex, Language, Symbol, SymbolId, index};
+use sillok_core::fingerprint::ContentHash;
+use sillok_core::gate::{Sight, Unread};
+
+/// The symbols of a file.
+#[derive(Debug)]
+pub(crate) struct Symbols {
+    index: FileIndex,
+}
+
+impl Symbols {
+    /// Those of a file with this path and these bytes.
+    pub(crate) fn of(path: &Path, bytes: &[u8]) -> Result<Self, Unread> {
+        let language = Language::of_path(path).ok_or(Unread::NoLanguage)?;
+        match index(language, bytes) {
+            Ok(index) => Ok(Self { index }),
+            Err(Error::TooLarge { .. }) => Err(Unread::TooLarge),
+            Err(_) => Err(Unread::Unparsed),
+        }
+    }
+
+    /// Those that bear a name: whole, or without what they lie in where the name says nothing of that.
+    pub(crate) fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Symbol> {
+        let language = self.index.language;
+        let symbols = self.index.symbols.iter();
+        symbols.filter(move |symbol| &*symbol.name == name || symbol.own_name(language) == name)
+    }
+
+    /// What is seen of a symbol that is cited by name and id.
+    pub(crate) fn sight(&self, name: &str, id: &str) -> Sight {
+        let cited = SymbolId::parse(id);
+        let by_id = self
+            .index
+            .symbols
+            .iter()
+            .filter(|symbol| Some(symbol.id) == cited);
+        let seen: Vec<ContentHash> = self.named(name).chain(by_id).flat_map(signatures).collect();
+        if seen.is_empty() && !self.is_whole() {
+            return Sight::Unread(Unread::Unparsed);
+        }
+        Sight::Symbols(seen)
+    }
+
+    /// Whether the parser made out all of it, so that what is not among the symbols is not in the file.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.index.has_errors && self.index.cut.symbols == 0
+    }
+}
+
+/// What the signature of a symbol says, whole and as it is told.
+pub(crate) fn signatures(symbol: &Symbol) -> [ContentHash; 2] {
+    [
+        symbol.fingerprint.signature,
+        ContentHash::of(&symbol.signature),
+    ]
+}
