@@ -9,7 +9,6 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
-use crate::fingerprint::ContentHash;
 
 mod fingerprint;
 mod path;
@@ -92,9 +91,19 @@ pub enum Sight {
     Gone,
     /// The file, or the cited range of it.
     Lines(Fingerprint),
-    /// What the signatures say of all that bears the symbol's name in the file that is cited; none when nothing does. Of
-    /// a signature that is shortened where it is told, what that says stands here as well.
-    Symbols(Vec<ContentHash>),
+    /// What bears the symbol's name in the file that is cited.
+    Symbol(Named),
+}
+
+/// What bears the name of a cited symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// Nothing does.
+    Nothing,
+    /// Something with the signature that is cited, if one is.
+    Same,
+    /// Only what has another signature.
+    Other,
 }
 
 /// What a search of the work tree for the same content found: at most [`GATE_PLACES_MAX`](crate::limits::GATE_PLACES_MAX)
@@ -288,14 +297,14 @@ fn look(citation: &Citation, sight: &Sight) -> Look {
             Some(_) => missing(Reason::Changed),
             None => unverifiable(Reason::NothingToCompare),
         },
-        (Sight::Symbols(seen), Citation::Symbol { signature, .. }) => match signature {
-            _ if seen.is_empty() => missing(Reason::Gone),
-            None => valid(Reason::Exists),
-            Some(cited) if seen.contains(&ContentHash::of(cited)) => valid(Reason::Matches),
-            Some(_) => missing(Reason::Changed),
+        (Sight::Symbol(named), Citation::Symbol { signature, .. }) => match (named, signature) {
+            (Named::Nothing, _) => missing(Reason::Gone),
+            (Named::Same | Named::Other, None) => valid(Reason::Exists),
+            (Named::Same, Some(_)) => valid(Reason::Matches),
+            (Named::Other, Some(_)) => missing(Reason::Changed),
         },
         // Lines without a fingerprint. That whoever looked takes one kind for the other says nothing of the code.
-        (Sight::Lines(_) | Sight::Symbols(_), _) => unverifiable(Reason::NothingToCompare),
+        (Sight::Lines(_) | Sight::Symbol(_), _) => unverifiable(Reason::NothingToCompare),
     }
 }
 

@@ -14,7 +14,7 @@ use sillok_core::gate::{Refusal, Unread};
 use crate::budget::Spending;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, LISTED_MAX};
 use crate::listing::Listing;
-use crate::open::Miss;
+use crate::miss::Miss;
 
 /// How a file begins whose bytes a filter keeps elsewhere.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";

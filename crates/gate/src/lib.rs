@@ -1,7 +1,8 @@
 //! The cognitive gate where the work tree is: looks there for what entries cite.
 //!
-//! Owns reading files without leaving a work tree, and the search for what moved. What is made of what it sees is
-//! [`sillok_core::gate`]'s rule. It must not know servers, recall or who asks.
+//! Owns which places are looked at, and the search for what moved. That nothing outside a work tree is opened is
+//! [`sillok_code::open`]'s, and what is made of what is seen [`sillok_core::gate`]'s rule. It must not know servers, recall or
+//! who asks.
 
 mod budget;
 mod cite;
@@ -11,7 +12,7 @@ pub mod limits;
 mod listing;
 mod look;
 mod memory;
-mod open;
+mod miss;
 mod read;
 mod search;
 mod sought;

@@ -12,16 +12,10 @@ pub const LOOKED_BYTES_MAX: u64 = 256 << 20;
 pub const CITATIONS_MAX: usize = 4_096;
 /// How often a file is read that changes meanwhile.
 pub const READS_MAX: u32 = 3;
-/// Links that are followed on one way.
-pub const LINKS_MAX: u32 = 40;
-/// How often a way is tried again that others rename meanwhile.
-pub const OPENS_MAX: u32 = 8;
 /// Files of a work tree that are listed.
 pub const LISTED_MAX: usize = 1_000_000;
 /// Directories that lie in one another.
 pub const DEPTH_MAX: usize = 256;
-/// Bytes of a file of ignore rules. A longer one says nothing: to make out its patterns takes long.
-pub const IGNORE_BYTES_MAX: u64 = 64 << 10;
 /// Files whose fingerprints are kept in memory; then all are forgotten.
 pub const KEPT_FILES_MAX: usize = 16_384;
 /// Ranges and symbols of one file that are kept of it.
@@ -32,6 +26,3 @@ pub const REMEMBERED_MAX: usize = 4_096;
 pub const REMEMBERED_BYTES_MAX: u64 = 16 << 20;
 /// How long it is believed that something is nowhere else. That it is not in its place is seen anew each time.
 pub const NOWHERE_FOR: Duration = Duration::from_secs(10 * 60);
-/// A file that changed less than this before it was read may change again without a sign: clocks of file systems are
-/// that coarse.
-pub const SETTLED_AFTER: Duration = Duration::from_secs(2);

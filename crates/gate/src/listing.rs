@@ -1,21 +1,18 @@
 //! The files of a work tree, without what git ignores.
 //!
-//! Owns the walk: below the root, without following a link, and reading rules of what is ignored as carefully as anything
-//! else, since they are files of the work tree too. It must not know what is looked for.
+//! Owns the walk below the root, which follows no link. What is ignored is [`sillok_code::ignored`]'s. It must not know what is
+//! looked for.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, statat};
+use sillok_code::ignored::{Ignored, Rules};
 
 use crate::budget::Spending;
-use crate::limits::{DEPTH_MAX, IGNORE_BYTES_MAX, LISTED_MAX};
-use crate::read::{Found, read};
+use crate::limits::{DEPTH_MAX, LISTED_MAX};
 use crate::tree::WorkTree;
 
 /// Files that were listed.
@@ -27,40 +24,59 @@ pub(crate) struct Listing {
     pub(crate) is_whole: bool,
 }
 
-/// A directory that is to be listed.
+/// A folder that is to be listed.
 struct Ahead {
     path: PathBuf,
     depth: usize,
-    rules: Option<Arc<Rules>>,
+    rules: Rules,
 }
 
-/// What a directory says is ignored, and what those above it say.
-struct Rules {
-    own: Gitignore,
-    above: Option<Arc<Self>>,
+/// The files of some folders that git does not ignore, as far as time goes.
+pub(crate) fn of_folders(
+    tree: &WorkTree,
+    folders: &BTreeSet<&Path>,
+    spending: &Spending,
+) -> Vec<PathBuf> {
+    let mut ignored = Ignored::new(tree.path());
+    let mut listing = Listing::default();
+    for folder in folders {
+        if !has_room(&listing, 0, spending) {
+            break;
+        }
+        if let Some(ahead) = reached(&mut ignored, folder) {
+            list(
+                tree,
+                &ignored,
+                &ahead,
+                &mut listing,
+                &mut Vec::new(),
+                spending,
+            );
+        }
+    }
+    listing.files
 }
 
-/// The files of one directory that git does not ignore, as far as there are not too many.
-pub(crate) fn of_directory(tree: &WorkTree, directory: &Path) -> Vec<PathBuf> {
+/// A folder with what holds in it; none where it is ignored, or one on the way there.
+fn reached(ignored: &mut Ignored, folder: &Path) -> Option<Ahead> {
     let mut ahead = Ahead {
         path: PathBuf::new(),
         depth: 0,
-        rules: rules(tree, Path::new(""), None),
+        rules: ignored.at_root(),
     };
-    for step in directory {
+    for step in folder {
         ahead.path.push(step);
-        if is_ignored(ahead.rules.as_ref(), &ahead.path, true) {
-            return Vec::new();
+        if ignored.is_ignored(&ahead.path, true, &ahead.rules) {
+            return None;
         }
-        ahead.rules = rules(tree, &ahead.path, ahead.rules);
+        ahead.rules = ignored.inside(&ahead.path, &ahead.rules);
     }
-    let mut listing = Listing::default();
-    list(tree, &ahead, &mut listing, &mut Vec::new());
-    listing.files
+    Some(ahead)
 }
 
 /// The files of the work tree that git does not ignore, as far as time goes.
 pub(crate) fn of_tree(tree: &WorkTree, spending: &Spending) -> Listing {
+    let mut ignored = Ignored::new(tree.path());
     let mut listing = Listing {
         files: Vec::new(),
         is_whole: true,
@@ -68,26 +84,34 @@ pub(crate) fn of_tree(tree: &WorkTree, spending: &Spending) -> Listing {
     let mut ahead = vec![Ahead {
         path: PathBuf::new(),
         depth: 0,
-        rules: None,
+        rules: ignored.at_root(),
     }];
     while let Some(mut next) = ahead.pop() {
-        if !spending.takes_listed(listing.files.len()) || listing.files.len() >= LISTED_MAX {
+        if !has_room(&listing, ahead.len(), spending) {
             listing.is_whole = false;
             break;
         }
-        next.rules = rules(tree, &next.path, next.rules);
-        list(tree, &next, &mut listing, &mut ahead);
+        if next.depth > 0 {
+            next.rules = ignored.inside(&next.path, &next.rules);
+        }
+        list(tree, &ignored, &next, &mut listing, &mut ahead, spending);
     }
     listing
 }
 
-/// Lists one directory. What lies too deep or cannot be read is missing, and that is said.
-fn list(tree: &WorkTree, of: &Ahead, listing: &mut Listing, ahead: &mut Vec<Ahead>) {
-    let Some(directory) = open(tree, &of.path) else {
-        listing.is_whole = false;
-        return;
-    };
-    let Ok(mut entries) = Dir::read_from(&directory) else {
+/// Lists one folder. What lies too deep or cannot be read is missing, and that is said.
+fn list(
+    tree: &WorkTree,
+    ignored: &Ignored,
+    of: &Ahead,
+    listing: &mut Listing,
+    ahead: &mut Vec<Ahead>,
+    spending: &Spending,
+) {
+    let folder = tree.root().folder(&of.path).ok();
+    let Some((folder, mut entries)) =
+        folder.and_then(|folder| Dir::read_from(&folder).ok().map(|read| (folder, read)))
+    else {
         listing.is_whole = false;
         return;
     };
@@ -103,22 +127,22 @@ fn list(tree: &WorkTree, of: &Ahead, listing: &mut Listing, ahead: &mut Vec<Ahea
         }
         let kind = match entry.file_type() {
             FileType::Unknown => {
-                let stat = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW);
+                let stat = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
                 stat.map_or(FileType::Unknown, |stat| {
                     FileType::from_raw_mode(stat.st_mode)
                 })
             }
             known => known,
         };
-        let is_directory = kind == FileType::Directory;
-        if !(is_directory || kind == FileType::RegularFile) {
+        let is_folder = kind == FileType::Directory;
+        if !(is_folder || kind == FileType::RegularFile) {
             continue;
         }
         let path = of.path.join(OsStr::from_bytes(bytes));
-        if is_ignored(of.rules.as_ref(), &path, is_directory) {
+        if ignored.is_ignored(&path, is_folder, &of.rules) {
             continue;
         }
-        if !is_directory {
+        if !is_folder {
             listing.files.push(path);
         } else if of.depth < DEPTH_MAX {
             ahead.push(Ahead {
@@ -129,59 +153,14 @@ fn list(tree: &WorkTree, of: &Ahead, listing: &mut Listing, ahead: &mut Vec<Ahea
         } else {
             listing.is_whole = false;
         }
-        if listing.files.len() + ahead.len() > LISTED_MAX {
+        if !has_room(listing, ahead.len(), spending) {
             listing.is_whole = false;
             return;
         }
     }
 }
 
-/// Opens a directory that was found on the walk, or that a citation names, without following a link.
-fn open(tree: &WorkTree, path: &Path) -> Option<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-    let mut directory: Option<OwnedFd> = None;
-    if path.as_os_str().is_empty() {
-        return openat(tree.root(), ".", flags, Mode::empty()).ok();
-    }
-    for step in path {
-        let here = directory.as_ref().map_or(tree.root(), AsFd::as_fd);
-        directory = Some(openat(here, step, flags, Mode::empty()).ok()?);
-    }
-    directory
-}
-
-/// The rules for what lies in a directory. A file of rules that may not be read says nothing.
-fn rules(tree: &WorkTree, directory: &Path, above: Option<Arc<Rules>>) -> Option<Arc<Rules>> {
-    match own_rules(tree, directory) {
-        Some(own) => Some(Arc::new(Rules { own, above })),
-        None => above,
-    }
-}
-
-fn own_rules(tree: &WorkTree, directory: &Path) -> Option<Gitignore> {
-    let path = directory.join(".gitignore");
-    let found = Found::open(tree.root(), &path).ok()?;
-    let (bytes, _) = read(tree.root(), &path, found).ok()?;
-    if u64::try_from(bytes.len()).ok()? > IGNORE_BYTES_MAX {
-        return None;
-    }
-    let mut builder = GitignoreBuilder::new(directory);
-    for line in String::from_utf8_lossy(&bytes).lines() {
-        // A line that is no pattern ignores nothing; the others count.
-        let _ = builder.add_line(None, line);
-    }
-    builder.build().ok().filter(|rules| !rules.is_empty())
-}
-
-/// Whether the nearest rule that says anything of a path ignores it.
-fn is_ignored(rules: Option<&Arc<Rules>>, path: &Path, is_directory: bool) -> bool {
-    let mut rules = rules;
-    while let Some(here) = rules {
-        match here.own.matched(path, is_directory) {
-            Match::Ignore(_) => return true,
-            Match::Whitelist(_) => return false,
-            Match::None => rules = here.above.as_ref(),
-        }
-    }
-    false
+fn has_room(listing: &Listing, ahead: usize, spending: &Spending) -> bool {
+    let listed = listing.files.len() + ahead;
+    listed <= LISTED_MAX && spending.takes_listed(listed)
 }

@@ -12,8 +12,8 @@ use sillok_core::limits::GATE_PLACES_MAX;
 use crate::budget::Spending;
 use crate::limits::LOOKED_BYTES_MAX;
 use crate::memory::{Asked, Memory};
-use crate::open::Miss;
-use crate::read::Stamp;
+use crate::miss::Miss;
+use crate::read::is_settled;
 use crate::sought::Sought;
 use crate::source::{Opened, Source};
 use crate::symbols::Symbols;
@@ -31,16 +31,6 @@ impl From<Sight> for Looked {
         Self {
             sight,
             places: Vec::new(),
-        }
-    }
-}
-
-impl From<Miss> for Sight {
-    fn from(miss: Miss) -> Self {
-        match miss {
-            Miss::Refused(refusal) => Self::Refused(refusal),
-            Miss::Unread(why) => Self::Unread(why),
-            Miss::Gone => Self::Gone,
         }
     }
 }
@@ -95,7 +85,7 @@ impl<'a> Looking<'a> {
             .iter()
             .map(|citation| seen.looked(citation, spending))
             .collect();
-        if let Some(stamp) = stamp.filter(Stamp::is_settled) {
+        if let Some(stamp) = stamp.filter(|stamp| is_settled(*stamp)) {
             let sights = citations.iter().zip(&looked);
             let sights = sights.filter_map(|(citation, one)| {
                 let asked = Asked::of(citation)?;
@@ -151,11 +141,16 @@ impl<'a> Seen<'a> {
                 let print = self.text.fingerprint(*lines);
                 print.map_or(Sight::Gone, Sight::Lines)
             }
-            Citation::Symbol { name, id, .. } => {
+            Citation::Symbol {
+                name,
+                id,
+                signature,
+                ..
+            } => {
                 let (path, bytes) = (self.path, self.bytes);
                 let symbols = self.symbols.get_or_insert_with(|| Symbols::of(path, bytes));
                 match symbols {
-                    Ok(symbols) => symbols.sight(name, id),
+                    Ok(symbols) => symbols.sight(name, id, signature.as_deref()),
                     Err(why) => Sight::Unread(*why),
                 }
             }

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+use sillok_code::Stamp;
 use sillok_core::citation::Citation;
 use sillok_core::gate::Sight;
 
 use crate::limits::{
     KEPT_FILES_MAX, KEPT_OF_FILE_MAX, NOWHERE_FOR, REMEMBERED_BYTES_MAX, REMEMBERED_MAX,
 };
-use crate::read::Stamp;
 
 /// The form of what is written down. What has another one is forgotten.
 const FORMAT: u32 = 1;
@@ -39,15 +39,28 @@ pub enum Error {
 pub(crate) enum Asked {
     /// What it says, or so many lines of it.
     Lines(Option<(u32, u32)>),
-    /// The symbols of this name, or with this id.
-    Symbol(String, String),
+    /// The symbols of this name, or with this id, and whether one has this signature.
+    Symbol {
+        name: String,
+        id: String,
+        signature: Option<String>,
+    },
 }
 
 impl Asked {
     pub(crate) fn of(citation: &Citation) -> Option<Self> {
         match citation {
             Citation::File { lines, .. } => Some(Self::Lines(*lines)),
-            Citation::Symbol { name, id, .. } => Some(Self::Symbol(name.clone(), id.clone())),
+            Citation::Symbol {
+                name,
+                id,
+                signature,
+                ..
+            } => Some(Self::Symbol {
+                name: name.clone(),
+                id: id.clone(),
+                signature: signature.clone(),
+            }),
             _ => None,
         }
     }

@@ -8,15 +8,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
-use sillok_core::fingerprint::ContentHash;
 use sillok_core::gate::{Fingerprint, Place, Search, Text, Unread, is_plain};
 use sillok_core::limits::GATE_PLACES_MAX;
 
 use crate::budget::Spending;
-use crate::open::Miss;
+use crate::miss::Miss;
 use crate::sought::Sought;
 use crate::source::Source;
-use crate::symbols::{Symbols, signatures};
+use crate::symbols::{Symbols, is_cited};
 
 /// Looks for all of `wanted` at once, each with the paths that cite it.
 pub(crate) fn search(
@@ -28,8 +27,7 @@ pub(crate) fn search(
     let mut hunt = Hunt::new(wanted.keys());
     let mut seen = BTreeSet::new();
     let folders: BTreeSet<&Path> = cited.iter().filter_map(|path| path.parent()).collect();
-    let beside = folders.into_iter().flat_map(|folder| source.beside(folder));
-    let mut beside: Vec<PathBuf> = beside.collect();
+    let mut beside = source.beside(&folders, spending);
     sort_nearest_first(&mut beside, &cited);
     let mut is_whole = hunt.files(source, beside, &mut seen, spending);
     if is_whole && !hunt.is_over() {
@@ -72,7 +70,7 @@ struct Hunt<'a> {
     sought: Vec<&'a Sought>,
     ranges: BTreeMap<NonZeroU32, HashMap<Fingerprint, usize>>,
     files: HashMap<Fingerprint, usize>,
-    symbols: Vec<(usize, &'a str, Option<ContentHash>)>,
+    symbols: Vec<(usize, &'a str, Option<&'a str>)>,
     /// What was found of each.
     found: Vec<Search>,
     /// Whether a file could not be read that may hold any of it.
@@ -98,7 +96,7 @@ impl<'a> Hunt<'a> {
                     hunt.files.insert(*print, at);
                 }
                 Sought::Symbol(name, signature) => {
-                    hunt.symbols.push((at, name.as_str(), *signature))
+                    hunt.symbols.push((at, name.as_str(), signature.as_deref()));
                 }
             }
         }
@@ -211,10 +209,9 @@ impl<'a> Hunt<'a> {
             }
         };
         for (at, name, signature) in symbols {
-            let said = |one: &ContentHash| signature.is_none_or(|signature| signature == *one);
             let mut same = parsed
                 .named(name)
-                .filter(|one| signatures(one).iter().any(said));
+                .filter(|symbol| is_cited(symbol, *signature));
             let search = &mut self.found[*at];
             match same.next() {
                 Some(symbol) => add(

@@ -5,7 +5,6 @@
 use core::num::NonZeroU32;
 
 use sillok_core::citation::Citation;
-use sillok_core::fingerprint::ContentHash;
 use sillok_core::gate::Fingerprint;
 
 /// What a citation says that can be found elsewhere.
@@ -15,8 +14,8 @@ pub(crate) enum Sought {
     Lines(NonZeroU32, Fingerprint),
     /// A whole file that says this.
     File(Fingerprint),
-    /// A symbol of this name, and of a signature that says this.
-    Symbol(String, Option<ContentHash>),
+    /// A symbol of this name and this signature, if one is cited.
+    Symbol(String, Option<String>),
 }
 
 impl Sought {
@@ -35,10 +34,7 @@ impl Sought {
             }
             Citation::Symbol {
                 name, signature, ..
-            } => {
-                let signature = signature.as_deref().map(ContentHash::of);
-                Some(Self::Symbol(name.clone(), signature))
-            }
+            } => Some(Self::Symbol(name.clone(), signature.clone())),
             _ => None,
         }
     }

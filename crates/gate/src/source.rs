@@ -2,13 +2,16 @@
 //!
 //! Owns what both have in common. It must not know what is looked for.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use sillok_code::{OpenFile, Stamp};
 
 use crate::budget::Spending;
 use crate::commit_tree::{Blob, CommitTree};
 use crate::listing::{self, Listing};
-use crate::open::Miss;
-use crate::read::{Found, Stamp, read};
+use crate::miss::Miss;
+use crate::read::{open, read};
 use crate::tree::WorkTree;
 
 /// Files below a root.
@@ -22,7 +25,7 @@ pub(crate) enum Source<'a> {
 
 /// A file that may be read.
 pub(crate) enum Opened {
-    File(Found),
+    File(OpenFile),
     Blob(Blob),
 }
 
@@ -30,7 +33,7 @@ impl Source<'_> {
     /// Opens the file at a path below the root.
     pub(crate) fn open(self, path: &Path) -> Result<Opened, Miss> {
         match self {
-            Self::WorkTree(tree) => Found::open(tree.root(), path).map(Opened::File),
+            Self::WorkTree(tree) => open(tree.root(), path).map(Opened::File),
             Self::Commit(tree) => tree.open(path).map(Opened::Blob),
         }
     }
@@ -42,8 +45,8 @@ impl Source<'_> {
         opened: Opened,
     ) -> Result<(Vec<u8>, Option<Stamp>), Miss> {
         match (self, opened) {
-            (Self::WorkTree(tree), Opened::File(found)) => {
-                let (bytes, stamp) = read(tree.root(), path, found)?;
+            (Self::WorkTree(tree), Opened::File(file)) => {
+                let (bytes, stamp) = read(tree.root(), path, file)?;
                 Ok((bytes, Some(stamp)))
             }
             (Self::Commit(tree), Opened::Blob(blob)) => Ok((tree.read(blob)?, None)),
@@ -51,14 +54,15 @@ impl Source<'_> {
         }
     }
 
-    /// The files of one directory, in order.
-    pub(crate) fn beside(self, directory: &Path) -> Vec<PathBuf> {
-        let mut files = match self {
-            Self::WorkTree(tree) => listing::of_directory(tree, directory),
-            Self::Commit(tree) => tree.beside(directory),
-        };
-        files.sort_unstable();
-        files
+    /// The files of some folders.
+    pub(crate) fn beside(self, folders: &BTreeSet<&Path>, spending: &Spending) -> Vec<PathBuf> {
+        match self {
+            Self::WorkTree(tree) => listing::of_folders(tree, folders, spending),
+            Self::Commit(tree) => {
+                let files = folders.iter().map(|folder| tree.beside(folder));
+                files.flatten().collect()
+            }
+        }
     }
 
     /// All files, without what git ignores.
@@ -74,7 +78,7 @@ impl Opened {
     /// By what it is told from what it was.
     pub(crate) const fn stamp(&self) -> Option<Stamp> {
         match self {
-            Self::File(found) => Some(found.stamp()),
+            Self::File(file) => Some(file.stamp()),
             Self::Blob(_) => None,
         }
     }

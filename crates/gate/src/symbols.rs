@@ -5,9 +5,8 @@
 
 use std::path::Path;
 
-use sillok_code::{Error, FileIndex, Language, Symbol, SymbolId, index};
-use sillok_core::fingerprint::ContentHash;
-use sillok_core::gate::{Sight, Unread};
+use sillok_code::{Error, FileIndex, Language, Symbol, SymbolId, index, signature};
+use sillok_core::gate::{Named, Sight, Unread};
 
 /// The symbols of a file.
 #[derive(Debug)]
@@ -33,19 +32,19 @@ impl Symbols {
         symbols.filter(move |symbol| &*symbol.name == name || symbol.own_name(language) == name)
     }
 
-    /// What is seen of a symbol that is cited by name and id.
-    pub(crate) fn sight(&self, name: &str, id: &str) -> Sight {
-        let cited = SymbolId::parse(id);
-        let by_id = self
-            .index
-            .symbols
-            .iter()
-            .filter(|symbol| Some(symbol.id) == cited);
-        let seen: Vec<ContentHash> = self.named(name).chain(by_id).flat_map(signatures).collect();
-        if seen.is_empty() && !self.is_whole() {
-            return Sight::Unread(Unread::Unparsed);
+    /// What is seen of a symbol that is cited by name and id, with its signature if one is.
+    pub(crate) fn sight(&self, name: &str, id: &str, signature: Option<&str>) -> Sight {
+        let by_id = SymbolId::parse(id).and_then(|id| self.index.symbol(id));
+        let mut bearers = self.named(name).chain(by_id).peekable();
+        if bearers.peek().is_none() {
+            return if self.is_whole() {
+                Sight::Symbol(Named::Nothing)
+            } else {
+                Sight::Unread(Unread::Unparsed)
+            };
         }
-        Sight::Symbols(seen)
+        let is_same = bearers.any(|symbol| is_cited(symbol, signature));
+        Sight::Symbol(if is_same { Named::Same } else { Named::Other })
     }
 
     /// Whether the parser made out all of it, so that what is not among the symbols is not in the file.
@@ -54,10 +53,7 @@ impl Symbols {
     }
 }
 
-/// What the signature of a symbol says, whole and as it is told.
-pub(crate) fn signatures(symbol: &Symbol) -> [ContentHash; 2] {
-    [
-        symbol.fingerprint.signature,
-        ContentHash::of(&symbol.signature),
-    ]
+/// Whether a symbol has the signature that is cited, if one is.
+pub(crate) fn is_cited(symbol: &Symbol, signature: Option<&str>) -> bool {
+    signature.is_none_or(|cited| signature::is_of(symbol, cited))
 }

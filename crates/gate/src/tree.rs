@@ -2,10 +2,10 @@
 //!
 //! Owns where it begins. It must not know git's objects: what a work tree is, is told by the `.git` in it.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use sillok_code::ignored::is_repository;
+use sillok_code::open::Root;
 
 /// Why there is no work tree.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum Error {
 /// A work tree, held open: it stays the same directory when it is renamed.
 #[derive(Debug)]
 pub struct WorkTree {
-    root: OwnedFd,
+    root: Root,
     path: PathBuf,
 }
 
@@ -35,13 +35,9 @@ impl WorkTree {
     /// [`Error::Open`]
     pub fn at(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
-        match rustix::fs::open(path.as_path(), flags, Mode::empty()) {
+        match Root::at(&path) {
             Ok(root) => Ok(Self { root, path }),
-            Err(error) => Err(Error::Open {
-                path,
-                source: error.into(),
-            }),
+            Err(source) => Err(Error::Open { path, source }),
         }
     }
 
@@ -55,8 +51,9 @@ impl WorkTree {
             source,
         })?;
         // A worktree and a submodule have a file there, which says where the repository is.
-        let has_git = |path: &&Path| path.join(".git").symlink_metadata().is_ok();
-        real.ancestors().find(has_git).map(Self::at).transpose()
+        let mut around = real.ancestors();
+        let found = around.find(|folder| is_repository(folder));
+        found.map(Self::at).transpose()
     }
 
     /// Where it was opened.
@@ -65,7 +62,7 @@ impl WorkTree {
         &self.path
     }
 
-    pub(crate) fn root(&self) -> BorrowedFd<'_> {
-        self.root.as_fd()
+    pub(crate) const fn root(&self) -> &Root {
+        &self.root
     }
 }

@@ -113,16 +113,15 @@ fn what_was_not_looked_for_everywhere_is_not_stale() {
 }
 
 #[test]
-fn a_symbol_is_its_name_and_its_signature_however_that_is_laid_out() {
+fn a_symbol_is_its_name_and_its_signature() {
     let cited = symbol(Some("fn open(path: &Path) -> File"));
-    let seen = |one: &str| Sight::Symbols(["fn open()", one].map(ContentHash::of).to_vec());
     let none = Search::default();
-    let same = seen("fn open(path: &Path)\n    -> File");
+    let same = Sight::Symbol(Named::Same);
     assert_eq!(
         judged(&cited, &same, &none),
         (Verdict::Valid, Reason::Matches)
     );
-    let other = seen("fn open(path: &str) -> File");
+    let other = Sight::Symbol(Named::Other);
     assert!(is_sought(&cited, &other));
     assert_eq!(
         judged(&cited, &other, &whole(vec![])),
@@ -132,7 +131,7 @@ fn a_symbol_is_its_name_and_its_signature_however_that_is_laid_out() {
         judged(&symbol(None), &other, &none),
         (Verdict::Valid, Reason::Exists)
     );
-    let gone = Sight::Symbols(vec![]);
+    let gone = Sight::Symbol(Named::Nothing);
     assert_eq!(
         judged(&cited, &gone, &whole(vec![])),
         (Verdict::Stale, Reason::Gone)
@@ -142,7 +141,7 @@ fn a_symbol_is_its_name_and_its_signature_however_that_is_laid_out() {
 #[test]
 fn a_name_alone_is_not_followed_to_another_file() {
     let found = whole(vec![place("src/b.rs", Some((3, 3)))]);
-    let gone = Sight::Symbols(vec![]);
+    let gone = Sight::Symbol(Named::Nothing);
     assert_eq!(judged(&symbol(None), &gone, &found).1, Reason::Ambiguous);
     let cited = symbol(Some("fn open()"));
     let judgement = judge(&cited, &gone, &found).unwrap();

@@ -133,6 +133,12 @@ fn a_symbol_is_where_its_signature_is() {
     );
     let gate = folder.gate();
     assert_eq!(told(&gate, &cited), (Verdict::Valid, Reason::Matches));
+    // What a formatter makes of it is the same.
+    folder.put(
+        "src/a.rs",
+        "pub fn number_2(\n    rows: &[Row],\n) -> u64 {\n    1\n}\n",
+    );
+    assert_eq!(told(&gate, &cited), (Verdict::Valid, Reason::Matches));
     // Its body is not what was cited.
     folder.put(
         "src/a.rs",
