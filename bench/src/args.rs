@@ -64,6 +64,8 @@ pub(crate) enum Item {
     Fixes,
     /// The index of source files: a first look, one changed file, memory
     Code,
+    /// The cognitive gate: the entries of one answer in a large work tree
+    Gate,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -74,7 +76,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
@@ -90,6 +92,7 @@ impl Item {
         Self::Impact,
         Self::Fixes,
         Self::Code,
+        Self::Gate,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -115,6 +118,7 @@ impl Item {
             Self::Impact => "what a change of a hub affects",
             Self::Fixes => "checks of fixes among approaches that failed",
             Self::Code => "the index of source files",
+            Self::Gate => "entries held against a work tree",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

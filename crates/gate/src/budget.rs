@@ -16,7 +16,7 @@ pub struct Budget {
     pub files_max: u32,
     /// Bytes that are read and hashed at most.
     pub bytes_max: u64,
-    /// How long it goes on after the least number of files.
+    /// How long it goes on after the least number of files. Half of it may go into finding out which files there are.
     pub time_max: Duration,
 }
 
@@ -47,9 +47,11 @@ impl Budget {
     };
 
     pub(crate) fn begin(self) -> Spending {
+        let now = Instant::now();
         Spending {
             budget: self,
-            until: Instant::now() + self.time_max,
+            listed_until: now + self.time_max / 2,
+            until: now + self.time_max,
             files: 0,
             bytes: 0,
         }
@@ -60,6 +62,7 @@ impl Budget {
 #[derive(Debug)]
 pub(crate) struct Spending {
     budget: Budget,
+    listed_until: Instant,
     until: Instant,
     files: u32,
     bytes: u64,
@@ -82,7 +85,12 @@ impl Spending {
     /// Whether so many files may be listed.
     pub(crate) fn takes_listed(&self, files: usize) -> bool {
         let free = u64::from(self.budget.files_min).saturating_mul(LISTED_FACTOR);
-        u64::try_from(files).is_ok_and(|files| files <= free) || Instant::now() < self.until
+        u64::try_from(files).is_ok_and(|files| files <= free) || Instant::now() < self.listed_until
+    }
+
+    /// Whether there is time left.
+    pub(crate) fn has_time(&self) -> bool {
+        Instant::now() < self.until
     }
 
     fn is_within(&self) -> bool {
@@ -95,7 +103,7 @@ impl Spending {
         } = self.budget;
         let is_free = self.files <= files_min && self.bytes <= bytes_min;
         let fits = self.files <= files_max && self.bytes <= bytes_max;
-        fits && (is_free || Instant::now() < self.until)
+        fits && (is_free || self.has_time())
     }
 }
 

@@ -14,6 +14,8 @@ pub const CITATIONS_MAX: usize = 4_096;
 pub const READS_MAX: u32 = 3;
 /// Files of a work tree that are listed.
 pub const LISTED_MAX: usize = 1_000_000;
+/// Files that are put in order before they are looked into, of those that are as near.
+pub const SORTED_MAX: usize = 1_024;
 /// Directories that lie in one another.
 pub const DEPTH_MAX: usize = 256;
 /// Files whose fingerprints are kept in memory; then all are forgotten.

@@ -5,6 +5,7 @@
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
@@ -12,6 +13,7 @@ use sillok_core::gate::{Fingerprint, Place, Search, Text, Unread, is_plain};
 use sillok_core::limits::GATE_PLACES_MAX;
 
 use crate::budget::Spending;
+use crate::limits::SORTED_MAX;
 use crate::miss::Miss;
 use crate::sought::Sought;
 use crate::source::Source;
@@ -27,42 +29,49 @@ pub(crate) fn search(
     let mut hunt = Hunt::new(wanted.keys());
     let mut seen = BTreeSet::new();
     let folders: BTreeSet<&Path> = cited.iter().filter_map(|path| path.parent()).collect();
-    let mut beside = source.beside(&folders, spending);
-    sort_nearest_first(&mut beside, &cited);
+    let beside = nearest_first(source.beside(&folders, spending), &cited);
     let mut is_whole = hunt.files(source, beside, &mut seen, spending);
     if is_whole && !hunt.is_over() {
         let listed = source.files(spending);
-        let mut files = listed.files;
-        sort_nearest_first(&mut files, &cited);
-        is_whole = hunt.files(source, files, &mut seen, spending) && listed.is_whole;
+        // What cannot be looked into any more need not be put in order, either.
+        is_whole = listed.is_whole || spending.has_time();
+        if is_whole {
+            let files = nearest_first(listed.files, &cited);
+            is_whole = hunt.files(source, files, &mut seen, spending) && listed.is_whole;
+        }
     } else {
         is_whole = false;
     }
     hunt.end(is_whole)
 }
 
-/// Files of the name of a cited one first, then those in its directory, then those with its ending, then all others.
-fn sort_nearest_first(files: &mut [PathBuf], cited: &BTreeSet<&Path>) {
+/// Files of the name of a cited one first, then those in its folder, then those with its ending, then all others.
+fn nearest_first(files: Vec<PathBuf>, cited: &BTreeSet<&Path>) -> Vec<PathBuf> {
     let names: BTreeSet<_> = cited.iter().filter_map(|path| path.file_name()).collect();
     let folders: BTreeSet<_> = cited.iter().filter_map(|path| path.parent()).collect();
     let endings: BTreeSet<_> = cited.iter().filter_map(|path| path.extension()).collect();
-    let distance = |path: &Path| {
-        if path.file_name().is_some_and(|name| names.contains(name)) {
+    let is_in =
+        |name: Option<&OsStr>, all: &BTreeSet<&OsStr>| name.is_some_and(|name| all.contains(name));
+    let mut by_distance: [Vec<PathBuf>; 4] = Default::default();
+    for path in files {
+        let distance = if is_in(path.file_name(), &names) {
             0
         } else if path.parent().is_some_and(|folder| folders.contains(folder)) {
             1
-        } else if path
-            .extension()
-            .is_some_and(|ending| endings.contains(ending))
-        {
+        } else if is_in(path.extension(), &endings) {
             2
         } else {
             3
+        };
+        by_distance[distance].push(path);
+    }
+    // To put many in order takes longer than there is time for; of few the order is the same on any machine.
+    for files in &mut by_distance {
+        if files.len() <= SORTED_MAX {
+            files.sort_unstable();
         }
-    };
-    files.sort_unstable_by(|one, other| {
-        (distance(one), one.as_path()).cmp(&(distance(other), other.as_path()))
-    });
+    }
+    by_distance.into_iter().flatten().collect()
 }
 
 /// What is looked for, by how it is found in a file.
