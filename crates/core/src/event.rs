@@ -11,6 +11,7 @@ mod kinds;
 use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
+use crate::commit::CommitName;
 use crate::decision::{Act, NewDecision, Rank, Reach, RelationName};
 use crate::entry::{Binding, Claim, Detail, Embedding, Link, Metadata, Status, Table};
 use crate::erasure::ContentErased;
@@ -229,6 +230,8 @@ pub enum Body {
     },
     /// A fix failed: what a failed verification says of it.
     FixFailed(Box<FixFailed>),
+    /// What an entry rests on lies elsewhere at the project's main branch, and its citations name where.
+    CitationsRefreshed(Box<CitationsRefreshed>),
 }
 
 impl Body {
@@ -286,6 +289,17 @@ pub struct TrustRevised {
     pub status: Status,
     /// Its trust.
     pub trust: Trust,
+}
+
+/// Where what an entry rests on lies from now on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CitationsRefreshed {
+    /// The entry.
+    pub entry: EntryId,
+    /// All that it rests on, in its order: what they say of it is as it was.
+    pub citations: Vec<Citation>,
+    /// The commit at which that was found.
+    pub at: CommitName,
 }
 
 /// What an entry is from now on that was brought back.
@@ -447,4 +461,5 @@ kinds! {
     Self::AnchorDropped { .. } => AnchorDropped = "ANCHOR_DROPPED";
     Self::RelationDeclared { .. } => RelationDeclared = "RELATION_DECLARED";
     Self::FixFailed(_) => FixFailed = "FIX_FAILED";
+    Self::CitationsRefreshed(_) => CitationsRefreshed = "CITATIONS_REFRESHED";
 }

@@ -16,7 +16,7 @@ mod place;
 
 pub use fingerprint::{Fingerprint, Text, is_plain};
 pub use path::{Refusal, steps};
-pub use place::{Choice, Place, choose};
+pub use place::{Choice, Place, choose, is_refreshed};
 
 /// What the gate says of a citation or an entry. Of several citations of an entry the last one in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -116,12 +116,14 @@ impl Gate {
     #[must_use]
     pub fn check(&self, entries: &[&[Citation]], budget: Budget) -> Answer {
         let asked = asked(entries);
-        let Some(tree) = &self.tree else {
+        // What lies at its path now is asked: a folder that was deleted meanwhile holds nothing, and says nothing.
+        let tree = self.tree.as_ref();
+        let Some(tree) = tree.and_then(|tree| WorkTree::at(tree.path()).ok()) else {
             let unseen = asked.iter().map(|one| unseen(one, &Sight::NoTree));
             return answer(entries, unseen.collect(), false);
         };
         let question = Question {
-            source: Source::WorkTree(tree),
+            source: Source::WorkTree(&tree),
             memory: &self.memory,
             spending: budget.begin(),
         };

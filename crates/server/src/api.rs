@@ -90,9 +90,9 @@ pub use record::{
     RecordQuery, RecordSort, RecordView,
 };
 pub use review::{
-    AnswerReview, PromotionUndone, Question, ReportReuse, ReportStale, ResolveState, RestoreEntry,
-    ReuseReported, ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
-    UndoPromotion, Usage,
+    AnswerReview, GateFound, PromotionUndone, Question, ReportGate, ReportReuse, ResolveState,
+    RestoreEntry, ReuseReported, ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed,
+    ReviewsQuery, UndoPromotion, Usage,
 };
 pub use status::{
     AuditAnswer, AuditDifference, AuditRequest, ChainEnd, ChainsCompared, CheckpointView,

@@ -38,7 +38,7 @@ const END_US: u64 = LAST_LOOK_US - 1;
 const MAY_WRITE_NOTHING: [&str; 6] = [
     "revoke_token",
     "report_reuse",
-    "report_stale",
+    "report_gate",
     "erase",
     "erase_memory",
     "erase_verifications",

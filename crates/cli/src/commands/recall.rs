@@ -38,6 +38,8 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
     let scope = session.scope(&recall.within)?;
     let as_of = as_of(recall.as_of.as_deref())?;
     let is_said = recall.as_of.is_some();
+    let names_tree = recall.work_tree.is_some();
+    let tree = gate::tree(recall.work_tree)?;
     let request = RecallRequest {
         scope: scope.to_string(),
         query: recall.query.join(" "),
@@ -53,9 +55,11 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
             commit,
             ..AsOf::default()
         }),
+        // The server holds it against its own only where there is none here, and nobody said which one is meant.
+        check: (names_tree || tree.is_some()).then_some(false),
     };
     let answer = ask(session, request, is_said).await?;
-    let (answer, gone) = gate::checked(answer, recall.work_tree).await?;
+    let (answer, displaced) = gate::checked(answer, tree).await;
     session.output.show(&answer, |style| {
         let elsewhere = answer.at.as_ref().and_then(elsewhere);
         let lacking = (!answer.whole).then(|| LACKING.to_owned());
@@ -82,7 +86,7 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
         shown.extend(notes.map(|text| style.dim(&text)));
         shown.join("\n\n")
     })?;
-    gate::report(session, &scope, gone).await;
+    gate::report(session, &scope, displaced).await;
     Ok(())
 }
 

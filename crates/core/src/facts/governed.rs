@@ -30,7 +30,7 @@ impl Ask<'_> {
     pub(super) fn governed(&mut self, command: &Command) {
         match command {
             Command::ReportReuse { task, entry, .. } => self.report(*entry, task),
-            Command::ReportStale(said) => {
+            Command::ReportGate(said) => {
                 self.report(said.entry, &said.task);
                 self.commits(vec![said.at.clone()]);
             }

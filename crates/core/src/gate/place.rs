@@ -84,6 +84,47 @@ pub(super) fn refreshed(citation: &Citation, place: &Place) -> Citation {
     refreshed
 }
 
+/// Whether citations say what others said, in their order, and differ at most in where that lies. Only of what says something of
+/// its content it can be told that it is the same.
+#[must_use]
+pub fn is_refreshed(before: &[Citation], after: &[Citation]) -> bool {
+    let mut pairs = before.iter().zip(after);
+    before.len() == after.len()
+        && pairs.all(|(before, after)| before == after || is_elsewhere(before, after))
+}
+
+fn is_elsewhere(before: &Citation, after: &Citation) -> bool {
+    let span = |lines: Option<(u32, u32)>| lines.map(|(first, last)| last.checked_sub(first));
+    match (before, after) {
+        (
+            Citation::File {
+                lines: from,
+                fingerprint: Some(said),
+                ..
+            },
+            Citation::File {
+                path,
+                lines: to,
+                fingerprint: Some(says),
+            },
+        ) => said == says && span(*from) == span(*to) && steps(path).is_ok(),
+        (
+            Citation::Symbol {
+                name: called,
+                signature: Some(said),
+                ..
+            },
+            Citation::Symbol {
+                name,
+                file,
+                signature: Some(says),
+                ..
+            },
+        ) => called == name && said == says && steps(file).is_ok(),
+        _ => false,
+    }
+}
+
 /// The path that a citation names, and its first line.
 fn cited(citation: &Citation) -> (&str, u32) {
     match citation {

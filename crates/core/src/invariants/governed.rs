@@ -3,6 +3,7 @@
 use super::{Invariant, Violation, ensure, held, known};
 use crate::entry::{Head, Kind, Status};
 use crate::event::Body;
+use crate::gate::is_refreshed;
 use crate::reuse::ReuseOutcome;
 use crate::state::State;
 
@@ -45,6 +46,11 @@ pub(super) fn event_applies(state: &State, body: &Body) -> Result<(), Violation>
             format!("question {id} does not wait for an answer"),
         ),
         Body::TrustRevised(revised) => held(state, revised.entry).map(drop),
+        Body::CitationsRefreshed(refreshed) => {
+            let head = held(state, refreshed.entry)?;
+            let what = format!("entry {} rests on something else than before", head.id);
+            chained(is_refreshed(&head.citations, &refreshed.citations), what)
+        }
         Body::EntriesRetired { entries, .. } => {
             for entry in entries {
                 let head = known(state, *entry)?;

@@ -81,6 +81,7 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         | Body::Merged(_)
         | Body::Superseded { .. }
         | Body::Linked { .. }
+        | Body::CitationsRefreshed(_)
         | Body::StateResolved { .. } => under.unwrap_or(Access::Entries),
         Body::EntriesRetired {
             why: Retirement::Stale { .. },

@@ -20,7 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::decision::told;
 use super::record::raw_metadata;
-use super::{Actor, DecisionText, PublishReport, Question, Usage, schema};
+use super::{Actor, Citation, DecisionText, PublishReport, Question, Usage, schema};
 
 /// One event of a scope.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -142,6 +142,7 @@ pub fn body_json(body: &Body) -> Value {
         | Body::ReviewRaised { .. }
         | Body::ReviewAnswered { .. }
         | Body::TrustRevised(_)
+        | Body::CitationsRefreshed(_)
         | Body::EntriesRetired { .. }
         | Body::StateResolved { .. }
         | Body::EntryRestored(_)
@@ -233,6 +234,12 @@ fn governed_json(body: &Body) -> Value {
             "entry": revised.entry,
             "status": revised.status,
             "confidence": revised.trust.confidence,
+        }),
+        Body::CitationsRefreshed(refreshed) => json!({
+            "entry": refreshed.entry,
+            "citations": refreshed.citations.iter().cloned().map(Citation::from).collect::<Vec<_>>(),
+            "commit": refreshed.at.hash,
+            "repository": refreshed.at.repository,
         }),
         Body::EntriesRetired { entries, why } => retired_json(entries, why),
         Body::StateResolved { entry, reason } => json!({ "entry": entry, "reason": reason }),

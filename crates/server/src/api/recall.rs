@@ -53,6 +53,11 @@ pub struct RecallRequest {
     /// What holds at a commit, judged by ancestry; without it, what holds now whatever the commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<AsOf>,
+    /// Whether the server holds what it found against the work tree that it follows for the scope, and leaves out what is gone from
+    /// it. When absent, it does where that is the work tree of the asker's own worktree: whoever stands elsewhere may have another
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<bool>,
 }
 
 /// A commit at which a question is asked.
@@ -91,8 +96,8 @@ pub struct RecallAnswer {
     pub tokens: u64,
     /// Results that there was no room for.
     pub left_out: u64,
-    /// Results that were left out because what they rest on is gone from the work tree. Whoever has the work tree counts
-    /// them: a server that has none leaves out nothing.
+    /// Results that were left out because what they rest on is gone from the work tree, as far as there was one to hold
+    /// them against.
     #[serde(default, skip_serializing_if = "is_none")]
     pub stale: u64,
     /// Whether the question was compared by meaning too; only by its words when no embedder

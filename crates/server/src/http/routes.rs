@@ -89,7 +89,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(entries::history))
         .routes(routes!(erase::erase))
         .routes(routes!(reviews::report))
-        .routes(routes!(reviews::report_stale))
+        .routes(routes!(reviews::report_gate))
         .routes(routes!(reviews::list))
         .routes(routes!(reviews::show))
         .routes(routes!(reviews::answer))

@@ -2,7 +2,7 @@ use std::fs;
 
 use sillok_core::entry::{Status, Table};
 use sillok_core::id::EntryId;
-use sillok_server::api::{Binding, Score};
+use sillok_server::api::{Binding, Citation, Score};
 
 use super::*;
 
@@ -61,51 +61,38 @@ fn answer(results: Vec<RecallResult>) -> RecallAnswer {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_left_out_and_counted_and_what_moved_names_where_it_is() {
+async fn what_is_told_of_a_result_is_what_is_not_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    for (path, text) in [
-        ("a.rs", TEXT.to_owned()),
-        ("b.rs", TEXT.replace('1', "2")),
-        ("c.rs", TEXT.replace('1', "3")),
-    ] {
-        fs::write(root.join(path), text).unwrap();
-    }
+    fs::write(root.join("a.rs"), TEXT).unwrap();
+    fs::write(root.join("b.rs"), TEXT.replace('1', "2")).unwrap();
+    fs::write(root.join("c.rs"), TEXT.replace('1', "3")).unwrap();
     let human = Citation::Human { user: "kim".into() };
-    let (a, b, c) = (cite(root, "a.rs"), cite(root, "b.rs"), cite(root, "c.rs"));
     let found = answer(vec![
-        result(1, vec![human.clone(), a]),
-        result(2, vec![human.clone(), b.clone()]),
-        result(3, vec![c]),
-        result(4, vec![human]),
+        result(1, vec![cite(root, "a.rs")]),
+        result(2, vec![human.clone(), cite(root, "b.rs")]),
+        result(3, vec![human]),
+        result(4, vec![cite(root, "c.rs")]),
     ]);
     fs::rename(root.join("b.rs"), root.join("moved.rs")).unwrap();
     fs::remove_file(root.join("c.rs")).unwrap();
-    let (told, gone) = checked(found.clone(), Some(root.to_owned())).await.unwrap();
-    assert_eq!(gone.results.len(), 1);
-    assert_eq!(gone.results[0].entry, EntryId::from_bytes([3; 16]));
-    let verdicts: Vec<Verdict> = told.results.iter().map(|result| result.gate).collect();
-    assert_eq!(verdicts, [Verdict::Valid, Verdict::Moved, Verdict::Valid]);
-    assert_eq!((told.stale, told.tokens), (1, 15));
+    let named = tree(Some(root.to_owned())).unwrap();
+    let (told, elsewhere) = checked(found.clone(), named).await;
+    assert_eq!(elsewhere.displaced.gone.len(), 1);
     assert!(left_out(&told).unwrap().starts_with("1 more"));
-    assert_eq!(told.results[1].citations[1], cite(root, "moved.rs"));
-    let check = &told.results[1].checks[0];
-    assert_eq!((check.citation, check.moved_from.as_ref()), (1, Some(&b)));
-    let shown: Vec<String> = lines(&told.results[1]).collect();
-    assert_eq!(shown, ["moved: file b.rs:1-3 lies elsewhere by now"]);
-    assert_eq!(
-        lines(&told.results[2]).count(),
-        0,
-        "it rests on nothing here"
-    );
-    let (as_it_was, _) = checked(found, Some(NO_TREE.into())).await.unwrap();
+    let shown = |place: usize| lines(&told.results[place]).collect::<Vec<String>>();
+    assert_eq!(shown(0), ["valid: the code that it rests on is as it was"]);
+    assert_eq!(shown(1), ["moved: file b.rs:1-3 lies elsewhere by now"]);
+    assert!(shown(2).is_empty(), "it rests on nothing here");
+    let none = tree(Some(NO_TREE.into())).unwrap();
+    let (as_it_was, _) = checked(found, none).await;
     assert_eq!((as_it_was.stale, as_it_was.results.len()), (0, 4));
+    assert_eq!(left_out(&as_it_was), None);
 }
 
-#[tokio::test]
-async fn a_work_tree_that_there_is_not_is_refused() {
+#[test]
+fn a_work_tree_that_there_is_not_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let nowhere = folder.path().join("nowhere");
-    let refused = checked(answer(vec![]), Some(nowhere)).await.unwrap_err();
+    let refused = tree(Some(folder.path().join("nowhere"))).unwrap_err();
     assert!(matches!(refused, Failure::Usage(_)), "{refused}");
 }

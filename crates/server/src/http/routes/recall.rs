@@ -24,8 +24,9 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
         .body
         .as_of
         .map(|asked| AsOf::checked(&asked.commit, asked.judged));
+    let check = ask.body.check;
     let query = RecallQuery {
-        scope,
+        scope: scope.clone(),
         text: ask.body.query,
         limit: ask.body.limit,
         narrowing: Narrowing {
@@ -41,7 +42,7 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
     };
     let answer = app.node().recall(query).await?;
     let results = answer.results.into_iter().map(shown).collect();
-    Ok(Json(RecallAnswer {
+    let answer = RecallAnswer {
         results,
         tokens: answer.budget.used,
         left_out: answer.budget.left_out,
@@ -54,7 +55,8 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
             ended: at.ended,
             unjudged: at.unjudged,
         }),
-    }))
+    };
+    Ok(Json(app.held(ask.session, (scope, check), answer).await))
 }
 
 fn shown(found: reads::Recalled) -> RecallResult {

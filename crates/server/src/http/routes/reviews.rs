@@ -2,8 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use sillok_core::command::{self, Command};
-use sillok_core::commit::CommitName;
+use sillok_core::command::Command;
 use sillok_core::id::{EntryId, ReviewId};
 use sillok_core::permission::authorize_read;
 use sillok_core::review::Question;
@@ -12,8 +11,8 @@ use sillok_core::scope::Scope;
 use super::entries::Concealed;
 use super::{PAGE_ROWS, not_found};
 use crate::api::{
-    AnswerReview, Cursor, Page, ReportReuse, ReportStale, ReuseReported, ReviewEvidence, ReviewQuery,
-    ReviewView, Reviewed, ReviewsQuery,
+    AnswerReview, Cursor, Page, ReportGate, ReportReuse, ReuseReported, ReviewEvidence,
+    ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
@@ -42,24 +41,20 @@ pub(super) async fn report(
         .reported()
 }
 
-/// Say for a task that what an entry rests on is gone at the project's main branch.
-#[utoipa::path(post, path = "/v1/staleness", tag = "reviews", operation_id = "report_stale", request_body = ReportStale,
-    responses((status = 200, description = "It is counted; `status` says whether the entry left recall.", body = ReuseReported)),
+/// Say for a task what the cognitive gate found of an entry at the project's main branch.
+#[utoipa::path(post, path = "/v1/gate", tag = "reviews", operation_id = "report_gate", request_body = ReportGate,
+    responses((status = 200, description = "It is taken down; `status` says whether the entry left recall.", body = ReuseReported)),
     extensions(("x-sillok-access" = json!(["control/report_outcome"]))))]
-pub(super) async fn report_stale(
+pub(super) async fn report_gate(
     State(app): State<App>,
-    write: Write<ReportStale>,
+    write: Write<ReportGate>,
 ) -> Reply<ReuseReported> {
     let refused = |error| Refusal::of(write.id)(error);
     let head = app.head(&write.body.entry).await.map_err(refused)?;
     let conceal = Concealed::of(&write.session, &head, write.id);
-    let task = Scope::parse(&write.body.task).map_err(|error| conceal.over(refused(error)))?;
-    let command = Command::ReportStale(Box::new(command::ReportStale {
-        task,
-        entry: head.id,
-        expected_version: write.body.expected_version,
-        at: CommitName::new(&write.body.commit, &write.body.repository),
-    }));
+    let report = write.body.parse(head.id);
+    let report = report.map_err(|error| conceal.over(refused(error)))?;
+    let command = Command::ReportGate(Box::new(report));
     app.carry_out(&write.session, write.id, (head.scope, command))
         .await
         .map_err(|refusal| conceal.over(refusal))?

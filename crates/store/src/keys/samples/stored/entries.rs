@@ -6,7 +6,8 @@ use sillok_core::entry::{
     Binding, Detail, Embedding, Episode, Link, LinkKind, Skill, SpaceId, Status, Table,
 };
 use sillok_core::event::{
-    Body, EntryAmended, EntryCreated, EntryMerged, EntryRestored, ReuseReported, Text, TrustRevised,
+    Body, CitationsRefreshed, EntryAmended, EntryCreated, EntryMerged, EntryRestored,
+    ReuseReported, Text, TrustRevised,
 };
 use sillok_core::principal::PrincipalId;
 use sillok_core::promotion::CausalEdge;
@@ -253,6 +254,13 @@ fn judged() -> Vec<Sample<Body>> {
             status: Status::Verified,
             trust: trust(VerificationSource::RepeatedSuccess, policy),
             reason: "why it was brought back".to_owned(),
+        }))
+    }));
+    all.extend(with_each("cited", cited(), |citation| {
+        Body::CitationsRefreshed(Box::new(CitationsRefreshed {
+            entry: entry(137),
+            citations: vec![citation],
+            at: CommitName::new("abcdef2", "gold"),
         }))
     }));
     let outcomes = each!(ReuseOutcome {

@@ -1,9 +1,10 @@
-//! What is gone at the main branch leaves recall: who may say so, what it takes, and that it can come back.
+//! What is gone at the main branch leaves recall, and what lies elsewhere is cited there: who may say so, what it takes, and that
+//! what left can come back.
 
 use super::governance::{human, project, report, task};
 use super::world::{PROJECT, World, entry};
 use crate::citation::Citation;
-use crate::command::{AnswerBody, Command, ReportStale};
+use crate::command::{AnswerBody, Command, GateFound, GateReport};
 use crate::commit::{CommitName, Presence};
 use crate::entry::{Status, Table};
 use crate::error::{Error, ErrorCode};
@@ -15,13 +16,19 @@ use crate::reuse::ReuseOutcome;
 
 const MAIN: &str = "aaaaaaa1";
 
+/// What an entry rests on, with another place of its file.
+fn placed(world: &World, id: EntryId, cited: &Citation) -> Vec<Citation> {
+    let citations = world.state.head(id).unwrap().citations.iter();
+    let placed = citations.map(|one| match one {
+        Citation::File { .. } => cited,
+        other => other,
+    });
+    placed.cloned().collect()
+}
+
 fn citing(content: &str) -> NewEntry {
     NewEntry {
-        citations: vec![Citation::File {
-            path: "src/a.rs".into(),
-            lines: Some((1, 3)),
-            fingerprint: Some("0".repeat(64)),
-        }],
+        citations: vec![lines("src/a.rs", (1, 3), "0")],
         ..entry(Table::Observations, content)
     }
 }
@@ -30,17 +37,33 @@ fn about_code(world: &mut World, content: &str) -> EntryId {
     world.put(PrincipalKind::Human, citing(content)).unwrap().0
 }
 
-fn said(id: EntryId, from: u32) -> ReportStale {
-    ReportStale {
+fn said(id: EntryId, from: u32) -> GateReport {
+    GateReport {
         task: task(from),
         entry: id,
         expected_version: 1,
         at: CommitName::new(MAIN, "r"),
+        found: GateFound::Stale,
     }
 }
 
-fn tell(world: &mut World, kind: PrincipalKind, said: ReportStale) -> Result<Status, Error> {
-    let answer = world.give(kind, Command::ReportStale(Box::new(said)))?;
+fn moved(id: EntryId, from: u32, citations: Vec<Citation>) -> GateReport {
+    GateReport {
+        found: GateFound::Moved { citations },
+        ..said(id, from)
+    }
+}
+
+fn lines(path: &str, lines: (u32, u32), digit: &str) -> Citation {
+    Citation::File {
+        path: path.into(),
+        lines: Some(lines),
+        fingerprint: Some(digit.repeat(64)),
+    }
+}
+
+fn tell(world: &mut World, kind: PrincipalKind, said: GateReport) -> Result<Status, Error> {
+    let answer = world.give(kind, Command::ReportGate(Box::new(said)))?;
     let AnswerBody::Reported { status, .. } = answer else {
         panic!("{answer:?}");
     };
@@ -111,21 +134,21 @@ fn what_cannot_be_so_is_refused() {
         (said(plain, 0), ErrorCode::InvalidArgument),
         (said(EntryId::from_bytes([9; 16]), 0), ErrorCode::NotFound),
         (
-            ReportStale {
+            GateReport {
                 expected_version: 2,
                 ..said(id, 0)
             },
             ErrorCode::Conflict,
         ),
         (
-            ReportStale {
+            GateReport {
                 at: at("bbbbbbb2"),
                 ..said(id, 0)
             },
             ErrorCode::UnresolvableCitation,
         ),
         (
-            ReportStale {
+            GateReport {
                 at: at("main"),
                 ..said(id, 0)
             },
@@ -141,4 +164,51 @@ fn what_cannot_be_so_is_refused() {
     let waits = tell(&mut world, PrincipalKind::Orchestrator, said(id, 0)).unwrap_err();
     assert_eq!(waits.code, ErrorCode::Unavailable);
     assert!(world.state.head(id).unwrap().status.is_live());
+}
+
+#[test]
+fn what_lies_elsewhere_is_cited_there_by_whoever_may_write_and_says_the_same() {
+    let mut world = project();
+    let id = about_code(&mut world, "the reader skips a line");
+    let before = world.state.head(id).unwrap().clone();
+    let there = placed(&world, id, &lines("lib/a.rs", (11, 13), "0"));
+    // An agent may write no entries of a project.
+    tell(
+        &mut world,
+        PrincipalKind::Agent,
+        moved(id, 0, there.clone()),
+    )
+    .unwrap();
+    assert_eq!(world.state.head(id), Some(&before));
+    for _ in 0..2 {
+        let said = moved(id, 0, there.clone());
+        let status = tell(&mut world, PrincipalKind::Orchestrator, said).unwrap();
+        assert_eq!(status, before.status);
+    }
+    let after = world.state.head(id).unwrap();
+    assert_eq!(after.citations, there);
+    assert_eq!((&after.trust, after.usage), (&before.trust, before.usage));
+    assert_eq!(after.version, before.version);
+}
+
+#[test]
+fn what_is_told_of_a_place_changes_nothing_else_of_what_is_cited() {
+    let mut world = project();
+    let id = about_code(&mut world, "the reader skips a line");
+    let wrong = [
+        lines("src/a.rs", (1, 3), "1"),
+        lines("src/a.rs", (2, 3), "0"),
+        lines("../a.rs", (1, 3), "0"),
+        lines("/etc/passwd", (1, 3), "0"),
+    ];
+    let mut wrong: Vec<_> = wrong.map(|cited| placed(&world, id, &cited)).to_vec();
+    wrong.push(Vec::new());
+    let mut more = world.state.head(id).unwrap().citations.clone();
+    more.push(lines("lib/a.rs", (1, 3), "0"));
+    wrong.push(more);
+    for citations in wrong {
+        let said = moved(id, 0, citations.clone());
+        let refused = tell(&mut world, PrincipalKind::Orchestrator, said).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidArgument, "{citations:?}");
+    }
 }
