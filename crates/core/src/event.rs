@@ -7,11 +7,11 @@
 mod evidence;
 mod failure;
 mod kinds;
+mod worth;
 
 use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
-use crate::commit::CommitName;
 use crate::decision::{Act, NewDecision, Rank, Reach, RelationName};
 use crate::entry::{Binding, Claim, Detail, Embedding, Link, Metadata, Status, Table};
 use crate::erasure::ContentErased;
@@ -20,7 +20,6 @@ use crate::id::{AnchorId, DecisionId, EntryId, ReviewId, Seq, TokenId, Verificat
 use crate::principal::PrincipalKind;
 use crate::promotion::PublishReport;
 use crate::retention::Retirement;
-use crate::reuse::{ReuseOutcome, Usage};
 use crate::review::Question;
 use crate::scope::Scope;
 use crate::staging::{Content, Record};
@@ -33,6 +32,7 @@ use crate::verification::Verification;
 pub use evidence::{AnchorAdded, EvidenceSaved};
 pub use failure::FixFailed;
 pub use kinds::EventKinds;
+pub use worth::{CitationsRefreshed, EntryRestored, ReuseReported, TrustRevised};
 
 /// What happened. Variants are only ever added at the end: their order is their stored ordinal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -259,58 +259,6 @@ pub struct DecisionSaved {
     pub before: Option<Rank>,
     /// What it says from now on, with secrets masked; none when it was withdrawn.
     pub text: Option<NewDecision>,
-    /// Why.
-    pub reason: String,
-}
-
-/// What a task said of an entry, and what follows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReuseReported {
-    /// The entry.
-    pub entry: EntryId,
-    /// The task.
-    pub task: Scope,
-    /// What it says.
-    pub outcome: ReuseOutcome,
-    /// What all tasks say from now on.
-    pub usage: Usage,
-    /// The entry's status from now on.
-    pub status: Status,
-}
-
-/// What stands behind an entry from now on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrustRevised {
-    /// The entry.
-    pub entry: EntryId,
-    /// What it rests on.
-    pub citations: Vec<Citation>,
-    /// Its status.
-    pub status: Status,
-    /// Its trust.
-    pub trust: Trust,
-}
-
-/// Where what an entry rests on lies from now on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CitationsRefreshed {
-    /// The entry.
-    pub entry: EntryId,
-    /// All that it rests on, in its order: what they say of it is as it was.
-    pub citations: Vec<Citation>,
-    /// The commit at which that was found.
-    pub at: CommitName,
-}
-
-/// What an entry is from now on that was brought back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EntryRestored {
-    /// The entry.
-    pub entry: EntryId,
-    /// Its status.
-    pub status: Status,
-    /// Its trust, whose time begins anew.
-    pub trust: Trust,
     /// Why.
     pub reason: String,
 }

@@ -331,6 +331,9 @@ proptest! {
             let at = u32::try_from(at).unwrap();
             file(&path, Some((at, at + last - first)), Some(print.to_string()))
         });
+        if let Some(to) = &judgement.refreshed {
+            prop_assert!(is_refreshed(core::slice::from_ref(&citation), core::slice::from_ref(to)));
+        }
         prop_assert_eq!(judgement.refreshed, refreshed);
     }
 }

@@ -53,9 +53,9 @@ pub struct RecallRequest {
     /// What holds at a commit, judged by ancestry; without it, what holds now whatever the commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<AsOf>,
-    /// Whether the server holds what it found against the work tree that it follows for the scope, and leaves out what is gone from
-    /// it. When absent, it does where that is the work tree of the asker's own worktree: whoever stands elsewhere may have another
-    /// one.
+    /// Whether the server holds what it found against the work tree that it follows for the scope, and leaves out what is
+    /// gone from it. When absent, it does where that is the work tree of the asker's own worktree: whoever stands elsewhere
+    /// may have another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<bool>,
 }

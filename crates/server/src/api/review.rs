@@ -29,9 +29,9 @@ pub struct ReportReuse {
     pub outcome: ReuseOutcome,
 }
 
-/// Says for a task what the cognitive gate found of an entry at the project's main branch. Whoever may write entries in the entry's
-/// scope takes it out of recall by that, or has its citations name where its code lies; of others two tasks have to find it stale,
-/// and their word for a place changes nothing. What left recall can be restored.
+/// Says for a task what the cognitive gate found of an entry at the project's main branch. Whoever may write entries in the
+/// entry's scope takes it out of recall by that, or has its citations name where its code lies; of others two tasks have to
+/// find it stale, and their word for a place changes nothing. What left recall can be restored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportGate {
