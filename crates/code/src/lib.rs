@@ -43,7 +43,7 @@ pub use graph::{CodeEdge, CodeEdgeKind, CodeGraph, CodeGraphLimits, GraphCut};
 pub use language::Language;
 pub use named::Named;
 pub use read::{FileHash, OpenFile, Stamp, Unread};
-pub use scan::{Plan, Scanned};
+pub use scan::{Plan, Scanned, read_source};
 pub use totals::Totals;
 pub use walk::{Passed, WalkOptions};
 pub use work_tree::{SymbolRef, WorkTree};

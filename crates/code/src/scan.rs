@@ -216,7 +216,7 @@ impl Plan {
             return has_room.then_some((hash, file)).ok_or(Unread::NoRoom);
         }
         found.parsed += 1;
-        let file = Arc::new(parsed(|| index(language, read))?);
+        let file = Arc::new(read_source(language, read)?);
         if !self.has_room(bytes, file.heap_bytes() + listed_bytes(&file)) {
             return Err(Unread::NoRoom);
         }
@@ -232,6 +232,14 @@ impl Plan {
         }
         has_room
     }
+}
+
+/// What the bytes of a file say, whatever they are.
+///
+/// # Errors
+/// [`Unread::TooLarge`], [`Unread::TooSlow`], [`Unread::Panicked`].
+pub fn read_source(language: Language, bytes: &[u8]) -> Result<FileIndex, Unread> {
+    parsed(|| index(language, bytes))
 }
 
 /// What the reader makes of a file. One that it breaks down on must not be the end of a look at all others.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use sillok_code::{Error, FileIndex, Language, Symbol, SymbolId, index, signature};
+use sillok_code::{FileIndex, Language, Symbol, SymbolId, read_source, signature};
 use sillok_core::gate::{Named, Sight, Unread};
 
 /// The symbols of a file.
@@ -18,9 +18,10 @@ impl Symbols {
     /// Those of a file with this path and these bytes.
     pub(crate) fn of(path: &Path, bytes: &[u8]) -> Result<Self, Unread> {
         let language = Language::of_path(path).ok_or(Unread::NoLanguage)?;
-        match index(language, bytes) {
+        match read_source(language, bytes) {
             Ok(index) => Ok(Self { index }),
-            Err(Error::TooLarge { .. }) => Err(Unread::TooLarge),
+            Err(sillok_code::Unread::TooLarge) => Err(Unread::TooLarge),
+            // What takes too long, or what the reader breaks down on.
             Err(_) => Err(Unread::Unparsed),
         }
     }
