@@ -245,7 +245,9 @@ impl World {
             _ => self.task().await,
         };
         let citations = json!([{ "kind": "file", "path": "src/gone.rs" }]);
-        let written = self.written(scope, &json!({ "citations": citations })).await;
+        let written = self
+            .written(scope, &json!({ "citations": citations }))
+            .await;
         json!({
             "task": task,
             "entry": written["entry"],
