@@ -67,7 +67,7 @@ pub fn fingerprint(text: &str) -> ContentHash {
 pub fn is_of(symbol: &Symbol, noted: &str) -> bool {
     let may_be_shown = noted.len() <= SIGNATURE_BYTES_MAX;
     symbol.fingerprint.signature == fingerprint(noted)
-        || may_be_shown && is_same(&symbol.signature, noted)
+        || (may_be_shown && is_same(&symbol.signature, noted))
 }
 
 /// Whether two signatures are the same but for how they are formatted. One that was cut is compared as far as it goes.
