@@ -78,7 +78,7 @@ impl Bed {
         fs::create_dir_all(root.join(".git"))?;
         for number in 0..scale.files {
             let path = root.join(name(number));
-            if number % FOLDER_FILES == 0
+            if number.is_multiple_of(FOLDER_FILES)
                 && let Some(folder) = path.parent()
             {
                 fs::create_dir_all(folder)?;
