@@ -1,3 +1,5 @@
+//! What is opened below a folder, and that the kernel and the way step by step agree on it.
+
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::symlink;

@@ -1,3 +1,5 @@
+//! The rule of the gate, case by case and against one that compares lines.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

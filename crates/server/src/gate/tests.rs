@@ -1,3 +1,5 @@
+//! What comes into an answer, and what is reported, on files and repositories that change.
+
 use std::fs;
 
 use sillok_core::entry::{Status, Table};

@@ -1,3 +1,5 @@
+//! What a person is told of what was recalled, and which work tree is meant.
+
 use std::fs;
 
 use sillok_core::entry::{Status, Table};
