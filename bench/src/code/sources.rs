@@ -13,8 +13,91 @@ const FOLDER_FILES: usize = 20;
 const ENDS: [&str; 8] = ["rs", "tsx", "ts", "py", "go", "java", "c", "cpp"];
 /// Lines of one function.
 const FUNCTION_LINES: usize = 9;
+/// Folders of one part of the tree.
+const PART_FOLDERS: usize = 10;
+/// What each file imports beside the file that it calls, by the end of its name: most lies outside the tree, and a name of a
+/// configuration is in each.
+const IMPORTS: [(&str, &str); 8] = [
+    ("rs", RUST_IMPORTS),
+    ("ts", ECMA_IMPORTS),
+    ("tsx", ECMA_IMPORTS),
+    ("py", PYTHON_IMPORTS),
+    ("go", GO_IMPORTS),
+    ("java", JAVA_IMPORTS),
+    ("c", C_IMPORTS),
+    ("cpp", C_IMPORTS),
+];
+const RUST_IMPORTS: &str = "use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tracing::{debug, warn};
+";
+const ECMA_IMPORTS: &str = "import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import React, { useEffect, useMemo, useState } from 'react';
+import { debounce, groupBy } from 'lodash';
+import { render } from '@testing-library/react';
+import { Button } from '@company/components/button';
+import { settings } from './config';
+import type { Request, Response } from '../types/http';
+";
+const PYTHON_IMPORTS: &str = "import json
+import logging
+import os
+import re
+import sys
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Iterable, Optional
+import numpy as np
+from django.db import models
+from django.utils.translation import gettext
+from config import settings
+";
+const GO_IMPORTS: &str = "import (
+    \"context\"
+    \"encoding/json\"
+    \"errors\"
+    \"fmt\"
+    \"net/http\"
+    \"sync\"
+    \"time\"
+    \"github.com/stretchr/testify/require\"
+    \"golang.org/x/sync/errgroup\"
+    \"example.com/it/config\"
+)
+";
+const JAVA_IMPORTS: &str = "import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import javax.annotation.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import work.config;
+";
+const C_IMPORTS: &str = "#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+#include \"base/list.h\"
+#include \"config.h\"
+#include \"util/log.h\"
+";
 
-/// Writes files of at least so many lines in all. How many files.
+/// Writes a manifest, and source files of at least so many lines in all. How many of these.
 pub(super) fn write_tree(root: &Path, lines: u64) -> std::io::Result<usize> {
     std::fs::write(root.join("Cargo.toml"), "[package]\nname = \"it\"\n")?;
     let (mut files, mut written) = (0, 0);
@@ -32,7 +115,26 @@ pub(super) fn write_tree(root: &Path, lines: u64) -> std::io::Result<usize> {
 
 /// Where a file lies.
 pub(super) fn path(file: usize) -> String {
-    format!("d{}/m{file}.{}", file / FOLDER_FILES, end(file))
+    let folder = file / FOLDER_FILES;
+    format!(
+        "part{}/src/d{folder}/m{file}.{}",
+        folder / PART_FOLDERS,
+        end(file)
+    )
+}
+
+/// A file that each file of the language of this one asks for. It is not there at first, and its text.
+pub(super) fn config(file: usize) -> (String, String) {
+    let end = match end(file) {
+        "c" | "cpp" => "h",
+        end => end,
+    };
+    let text = match end {
+        "java" => "package work;\n\nclass config {}\n",
+        "go" => "package config\n",
+        _ => "",
+    };
+    (format!("part0/src/config/config.{end}"), text.to_owned())
 }
 
 const fn end(file: usize) -> &'static str {
@@ -49,14 +151,23 @@ pub(super) fn source(file: usize, more: usize) -> String {
     let end = end(file);
     let before = file.saturating_sub(ENDS.len());
     let other = called(before);
-    let mut text = match end {
-        "rs" => format!("//! Module {file}.\n\nuse super::m{before}::{other};\n\n"),
-        "ts" | "tsx" => format!("import {{ {other} }} from './m{before}';\n\n"),
-        "py" => format!("from .m{before} import {other}\n\n"),
-        "go" => "package work\n\nimport \"fmt\"\n\n".to_owned(),
-        "java" => format!("package work;\n\nimport java.util.List;\n\nclass M{file} {{\n"),
-        _ => format!("#include \"m{before}.h\"\n#include <stdio.h>\n\n"),
+    let head = match end {
+        "go" | "java" => "package work;\n\n",
+        _ => "",
     };
+    let own = match end {
+        "rs" => format!("use super::m{before}::{other};\n"),
+        "ts" | "tsx" => format!("import {{ {other} }} from './m{before}';\n"),
+        "py" => format!("from .m{before} import {other}\n"),
+        "c" | "cpp" => format!("#include \"m{before}.h\"\n"),
+        _ => String::new(),
+    };
+    let imports = IMPORTS.iter().find(|(of, _)| *of == end);
+    let imports = imports.map_or("", |(_, imports)| imports);
+    let mut text = format!("{head}{own}{imports}\n");
+    if end == "java" {
+        writeln!(text, "class M{file} {{").expect("a text takes what is written into it");
+    }
     for function in 0..FILE_LINES / FUNCTION_LINES + more {
         add(&mut text, end, (file, function), &other);
     }

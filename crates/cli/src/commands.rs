@@ -119,9 +119,9 @@ fn need(command: &Command) -> Need {
             | AnchorCommand::Search(_),
         )
         | Command::Fix(_)
-        | Command::Code(_)
-        | Command::Graph(_)
         | Command::Brief(_) => Need::Read,
+        // A work tree is followed by a server that runs, and by no other.
+        Command::Graph(GraphCommand::Query(query)) if !query.code => Need::Read,
         Command::Maintain(_) => Need::Maintain,
         _ => Need::Server,
     }
@@ -213,7 +213,8 @@ mod tests {
             ("sillok brief", Need::Read),
             ("sillok brief --deep deadlock", Need::Read),
             ("sillok graph query x", Need::Read),
-            ("sillok code symbols read", Need::Read),
+            ("sillok graph query x --code", Need::Server),
+            ("sillok code symbols read", Need::Server),
             (
                 "sillok decision save x --title t --scope org/a",
                 Need::Server,

@@ -26,6 +26,9 @@ pub struct LocalServer {
 /// command, which may be one that only reads.
 pub const NO_NIGHTS: (&str, &str) = ("maintenance.schedule", "");
 
+/// The setting of a server that follows no work tree: to read one takes longer than such a command is there.
+pub const NO_WORK_TREES: (&str, &str) = ("graph.enabled", "false");
+
 /// How long a command waits for a data directory that another one has: it may be as short.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How long it waits between two attempts.

@@ -15,7 +15,7 @@ use crate::args::{Global, Within};
 use crate::client::{Client, RetryPolicy, is_loopback};
 use crate::data_directory::{DataDirectory, read_token};
 use crate::failure::Failure;
-use crate::local_server::{LOCK_PAUSE, LOCK_WAIT, LocalServer, NO_NIGHTS};
+use crate::local_server::{LOCK_PAUSE, LOCK_WAIT, LocalServer, NO_NIGHTS, NO_WORK_TREES};
 use crate::output::{Output, note};
 
 /// What a command wants of a server.
@@ -120,7 +120,8 @@ async fn find_or_start(
                 data: data.path().to_owned(),
             });
         };
-        match LocalServer::start_with(global, data.path(), free_port, &[NO_NIGHTS]).await {
+        let more = [NO_NIGHTS, NO_WORK_TREES];
+        match LocalServer::start_with(global, data.path(), free_port, &more).await {
             Ok(server) => {
                 let path = data.path().display();
                 note(&format!("no server is running: {doing} {path} directly"));

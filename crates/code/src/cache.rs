@@ -26,7 +26,7 @@ const NEW_NAME: &str = "code-index.bin.new";
 
 const MAGIC: [u8; 8] = *b"SILLCODE";
 /// Of the form, and of what rules make of bytes: what another release read is read again. To be raised with either.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_BYTES: usize = MAGIC.len() + 4 + 32;
 
 /// Why nothing is stored or read.

@@ -315,7 +315,7 @@ impl<'t> Look<'t, '_, '_> {
                 continue;
             };
             let qualified = self.joined(import.local_name(), &name);
-            for edge in tree.edges_of(self.number, place) {
+            for edge in tree.imports().edges_of(self.number, place) {
                 for target in tree.targets_of(edge) {
                     found.extend(self.exact_or_all(target, &name, &qualified));
                 }

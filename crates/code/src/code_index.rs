@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::limits::INDEX_BYTES_MAX;
 use crate::read::{FileHash, Unread};
 use crate::scan::{Contents, FileState, Plan, Scanned};
+use crate::settle::Resolved;
 use crate::walk::WalkOptions;
 use crate::work_tree::WorkTree;
 
@@ -39,6 +40,8 @@ pub struct Changes {
     pub read: usize,
     /// Files that were parsed for it.
     pub parsed: usize,
+    /// Places that were looked at to find what imports mean.
+    pub looked_up: usize,
 }
 
 impl Changes {
@@ -133,12 +136,14 @@ impl CodeIndex {
         self.trees.get(name).cloned()
     }
 
-    /// The work trees with files for which there was no room.
+    /// The work trees with files, or imports of files, for which there was no room.
     pub(crate) fn short_of_room(&self) -> Vec<Box<str>> {
         let has_none = |state: &FileState| state.content.as_ref().err() == Some(&Unread::NoRoom);
         self.trees
             .iter()
-            .filter(|(_, tree)| tree.files().values().any(has_none))
+            .filter(|(_, tree)| {
+                tree.imports().is_short_of_room() || tree.files().values().any(has_none)
+            })
             .map(|(name, _)| name.clone())
             .collect()
     }
@@ -181,13 +186,55 @@ impl CodeIndex {
         })
     }
 
-    /// Puts in what a look found. What leaves goes first, so that there is a place for what comes.
+    /// Puts in what a look found, and resolves all imports that may mean something else by it.
     ///
     /// # Errors
     /// [`Error`]; nothing is changed then.
-    pub fn apply(&mut self, mut scanned: Scanned) -> Result<Changes, Error> {
-        let others = self.trees.iter().filter(|(name, _)| **name != scanned.tree);
-        let others: usize = others.map(|(_, tree)| tree.heap_bytes()).sum();
+    pub fn apply(&mut self, scanned: Scanned) -> Result<Changes, Error> {
+        let name = scanned.tree.clone();
+        let mut changes = self.put_in(scanned)?;
+        while let Some(resolved) = self.resolve(&name) {
+            changes.looked_up += resolved.looked_up;
+            self.put_resolved(&name, resolved);
+        }
+        Ok(changes)
+    }
+
+    /// Resolves some of the imports of a work tree that wait; none where none does. It changes nothing yet.
+    pub(crate) fn resolve(&self, name: &str) -> Option<Resolved> {
+        let tree = self.trees.get(name)?;
+        (!tree.imports().is_settled()).then(|| tree.resolve())
+    }
+
+    /// Puts in what was resolved.
+    pub(crate) fn put_resolved(&mut self, name: &str, resolved: Resolved) {
+        let bytes_max = self
+            .bytes_max
+            .saturating_sub(self.bytes + self.others(name));
+        if let Some(tree) = self.trees.get_mut(name) {
+            Arc::make_mut(tree).put_resolved(resolved, bytes_max);
+        }
+    }
+
+    /// Whether no import of a work tree waits.
+    pub(crate) fn is_settled(&self, name: &str) -> bool {
+        let tree = self.trees.get(name);
+        tree.is_none_or(|tree| tree.imports().is_settled())
+    }
+
+    /// About how many bytes of memory the other work trees take.
+    fn others(&self, name: &str) -> usize {
+        let others = self.trees.iter().filter(|(other, _)| ***other != *name);
+        others.map(|(_, tree)| tree.heap_bytes()).sum()
+    }
+
+    /// Puts in what a look found, and leaves imports to wait that may mean something else by it. What leaves goes first, so that
+    /// there is a place for what comes.
+    ///
+    /// # Errors
+    /// [`Error`]; nothing is changed then.
+    pub(crate) fn put_in(&mut self, mut scanned: Scanned) -> Result<Changes, Error> {
+        let others = self.others(&scanned.tree);
         let Some(tree) = self.trees.get_mut(&scanned.tree) else {
             return Err(Error::NoTree(scanned.tree));
         };
@@ -231,7 +278,7 @@ impl CodeIndex {
             None => tree.looked_at_whole(&scanned.walked),
             Some(_) => tree.looked_at_part(&scanned.walked),
         }
-        tree.settle(self.bytes_max.saturating_sub(self.bytes + others));
+        tree.looked_at(self.bytes_max.saturating_sub(self.bytes + others));
         renames(come, went, &mut changes);
         self.forget(former);
         Ok(changes)

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use crate::budget::{Budget, Ended};
 use crate::calls::Place;
+use crate::imports::ImportEdge;
 use crate::limits::{CUT_NAMES_MAX, DEPENDENTS_DEPTH_MAX, DEPENDENTS_LOOKUPS_MAX, DEPENDENTS_MAX};
 use crate::tables::FileNumber;
-use crate::work_tree::{ImportEdge, SymbolRef, WorkTree};
+use crate::work_tree::{SymbolRef, WorkTree};
 
 /// A file or a symbol of a work tree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -268,9 +269,9 @@ impl Search<'_, '_> {
     fn importers(&mut self, number: FileNumber, steps: &mut Vec<Step>) {
         let tree = self.tree;
         let target = tree.target_for(number);
-        let importing = tree.tables().importing(target);
+        let importing = tree.imports().importing(target);
         for importing in importing.filter(|importing| *importing != number) {
-            if !self.budget.take(1 + tree.import_edges(importing).len()) {
+            if !self.budget.take(1 + tree.imports().edges(importing).len()) {
                 return;
             }
             let is_certain = tree.edges_to(importing, target).any(|edge| edge.is_certain);
@@ -294,9 +295,9 @@ impl Search<'_, '_> {
             return;
         };
         let target = tree.target_for(number);
-        let importing = tree.tables().importing(target);
+        let importing = tree.imports().importing(target);
         for importing in importing.filter(|importing| *importing != number) {
-            if !self.budget.take(1 + tree.import_edges(importing).len()) {
+            if !self.budget.take(1 + tree.imports().edges(importing).len()) {
                 return;
             }
             let imports = tree.file_at(importing).map(|file| &file.imports);

@@ -204,8 +204,9 @@ impl<'a> Walk<'a> {
             self.name.push_str(self.language.separator());
         }
         self.name.push_str(own);
-        // What decisions cannot name is no node of any graph.
-        if decision::Node::symbol(&self.name, None).is_err() {
+        // What decisions cannot name is no node of any graph, and a key must not be one.
+        let node = decision::Node::symbol(&self.name, None);
+        if node.map_or(true, |node| node.holds_secret()) {
             self.name.truncate(name_bytes);
             self.cut.names += u32::from(declared.kind.is_some());
             return;

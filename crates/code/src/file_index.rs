@@ -207,8 +207,8 @@ pub struct FileCut {
     pub imports: u32,
     /// Calls over the bound of a file.
     pub calls: u32,
-    /// Symbols with names that nothing else can say, such as a module that is called `@a/b`. What lies in one is named without
-    /// it.
+    /// Symbols with names that nothing else can say, such as a module that is called `@a/b`, or that hold a key. What lies in
+    /// one is named without it.
     pub names: u32,
 }
 

@@ -1,7 +1,8 @@
 //! Following work trees: an index that is kept up while people work in them.
 //!
 //! Owns what is followed, and what is told of each tree: what is known, and whether the looks at it succeed. It must not know
-//! what is asked of a tree: whoever asks has it as it was then, and holds up neither a look nor anybody else who asks.
+//! what is asked of a tree: whoever asks has it as it was then, and holds up no look. While something is put in, it is waited for
+//! a little, and no longer.
 
 mod looks;
 
@@ -11,12 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 
 use self::looks::Looks;
 use crate::code_index::CodeIndex;
-use crate::limits::{BATCHES_MAX, INDEX_BYTES_MAX};
+use crate::limits::{ASK_WAIT_MS, BATCHES_MAX, INDEX_BYTES_MAX};
 use crate::walk::{WalkOptions, canonical};
 use crate::watch::{self, Watch, WatchOptions};
 use crate::work_tree::WorkTree;
@@ -95,9 +97,23 @@ struct Followed {
 /// What the thread that looks shows of a work tree.
 #[derive(Debug, Default)]
 struct Shown {
-    /// None for whoever puts a look in.
+    /// None for whoever puts something in.
     tree: RwLock<Option<Arc<WorkTree>>>,
     status: Mutex<TreeStatus>,
+}
+
+impl Shown {
+    /// What is shown; none where something is put in for longer than is waited for.
+    fn tree(&self) -> Option<Arc<WorkTree>> {
+        let tree = self.tree.try_read_for(Duration::from_millis(ASK_WAIT_MS))?;
+        tree.clone()
+    }
+
+    /// Whether a look was put in.
+    fn is_known(&self) -> bool {
+        let tree = self.tree.read();
+        tree.as_ref().is_some_and(|tree| tree.generation() > 0)
+    }
 }
 
 impl Follower {
@@ -146,10 +162,15 @@ impl Follower {
         })
     }
 
-    /// What is known of a work tree, as it is now: it stays so for whoever has it. None where it is not followed.
+    /// What is known of a work tree, as it is now: it stays so for whoever has it. None where it is not followed, and where it
+    /// takes longer than is waited for to put in what is new: there is something soon then.
     #[must_use]
     pub fn tree(&self, name: &str) -> Option<Arc<WorkTree>> {
-        self.trees.get(name)?.shown.tree.read().clone()
+        let shown = &self.trees.get(name)?.shown;
+        let tree = shown
+            .tree
+            .try_read_for(Duration::from_millis(ASK_WAIT_MS))?;
+        tree.clone()
     }
 
     /// What is told of a work tree; none where it is not followed.

@@ -218,7 +218,7 @@ impl Making<'_, '_> {
     fn imports(&mut self, number: FileNumber) {
         let tree = self.tree;
         let mut targets: BTreeMap<FileNumber, bool> = BTreeMap::new();
-        for edge in tree.import_edges(number) {
+        for edge in tree.imports().edges(number) {
             for target in tree.targets_of(edge).filter(|target| *target != number) {
                 if !self.take(1) {
                     return;

@@ -65,8 +65,16 @@ pub const THREADS: usize = 2;
 pub const TARGETS_MAX: usize = 256;
 /// Symbols that one call may mean. A name that more of them have says nothing.
 pub const CANDIDATES_MAX: usize = 16;
-/// Places that are looked at on the way from one import to what it means.
+/// Files of one name that are looked at for a class.
 pub const LOOKUPS_MAX: usize = 4_096;
+/// Headers of one name. A name that more of them have says nothing.
+pub const HEADERS_MAX: usize = 1_024;
+/// Places that are looked at for the imports of one file. One import more may be resolved than there are left.
+pub const FILE_LOOKUPS_MAX: usize = 250_000;
+/// Places that are looked at before something else may have its turn. One file more may be resolved than there are left.
+pub const SETTLE_LOOKUPS_MAX: usize = 100_000;
+/// Imports of one file that are resolved again one by one. Of more, all of the file are.
+pub const WAITING_IMPORTS_MAX: usize = 64;
 /// Packages of one name that are looked at.
 pub const PACKAGES_MAX: usize = 64;
 /// Files that the imports of one file may mean, in all.
@@ -105,6 +113,8 @@ pub const LOOK_AGAIN_MS: u64 = 60_000;
 pub const RETRY_MS: u64 = 1_000;
 /// The longest of these waits.
 pub const RETRY_MS_MAX: u64 = 60_000;
+/// How long whoever asks waits for what is being put in.
+pub const ASK_WAIT_MS: u64 = 100;
 /// Looks that wait for their turn.
 pub const BATCHES_MAX: usize = 64;
 /// How long nothing is to be looked at before the cache is stored.

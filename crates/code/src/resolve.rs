@@ -3,8 +3,8 @@
 //! Owns the rules of each language, as far as paths and names of packages follow them. It must not know symbols, and reads no
 //! file: what a build is configured to do beside that is not known.
 
-use core::cell::Cell;
-use std::collections::BTreeMap;
+use core::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::file_index::{FileIndex, Import};
@@ -12,8 +12,10 @@ use crate::language::Language;
 use crate::limits::{PACKAGES_MAX, TARGETS_MAX};
 use crate::tables::{FileNumber, Tables};
 
+pub(crate) use asked::Question;
 pub(crate) use go::is_of_package as is_of_go_package;
 
+mod asked;
 mod c;
 mod ecma;
 mod go;
@@ -74,16 +76,22 @@ impl Targets {
     }
 }
 
+/// The place that stands for all imports of a file.
+pub(crate) const OF_FILE: u32 = u32::MAX;
+
 /// What paths and packages there are.
 pub(crate) struct Resolver<'a> {
     numbers: &'a BTreeMap<Arc<str>, FileNumber>,
     paths: &'a [Option<Arc<str>>],
     tables: &'a Tables,
     looked_up: Cell<usize>,
+    /// The import that asks; none where it need not be known what is asked for.
+    import: Cell<Option<u32>>,
+    asked: RefCell<BTreeSet<(u32, Question)>>,
 }
 
 impl<'a> Resolver<'a> {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         numbers: &'a BTreeMap<Arc<str>, FileNumber>,
         paths: &'a [Option<Arc<str>>],
         tables: &'a Tables,
@@ -93,12 +101,33 @@ impl<'a> Resolver<'a> {
             paths,
             tables,
             looked_up: Cell::new(0),
+            import: Cell::new(None),
+            asked: RefCell::default(),
         }
     }
 
     /// Paths that were looked up by now.
     pub(crate) fn looked_up(&self) -> usize {
         self.looked_up.get()
+    }
+
+    /// The files that an import of the file at `path` means. What it asks for is kept under its place.
+    pub(crate) fn targets_for(
+        &self,
+        place: u32,
+        path: &str,
+        file: &FileIndex,
+        import: &Import,
+    ) -> Targets {
+        self.import.set(Some(place));
+        let targets = self.targets(path, file, import);
+        self.import.set(None);
+        targets
+    }
+
+    /// What was asked for, by the places of imports.
+    pub(crate) fn into_asked(self) -> BTreeSet<(u32, Question)> {
+        self.asked.into_inner()
     }
 
     /// The files that an import of the file at `path` means.
@@ -118,8 +147,29 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Counts what is looked at, and keeps what is asked for.
+    fn ask(&self, question: impl FnOnce() -> Question) {
+        self.count(1);
+        if let Some(import) = self.import.get() {
+            self.asked.borrow_mut().insert((import, question()));
+        }
+    }
+
+    fn count(&self, things: usize) {
+        self.looked_up.set(self.looked_up.get() + things);
+    }
+
+    /// Asks what all imports of the file ask alike.
+    fn for_all<T>(&self, ask: impl FnOnce() -> T) -> T {
+        let import = self.import.get();
+        self.import.set(import.and(Some(OF_FILE)));
+        let answer = ask();
+        self.import.set(import);
+        answer
+    }
+
     fn file(&self, path: &str) -> Option<FileNumber> {
-        self.looked_up.set(self.looked_up.get() + 1);
+        self.ask(|| Question::path(path));
         self.numbers.get(path).copied()
     }
 
@@ -146,6 +196,7 @@ impl<'a> Resolver<'a> {
 
     /// The folders of the manifests that give this name, in order.
     fn folders_of(&self, language: Language, name: &str) -> Vec<&'a str> {
+        self.ask(|| Question::package(language, name));
         let tables = self.tables;
         let mut folders: Vec<&str> = tables
             .of_package(language, name)
@@ -153,7 +204,7 @@ impl<'a> Resolver<'a> {
             .filter_map(|number| self.path_of(number))
             .map(place::parent)
             .collect();
-        self.looked_up.set(self.looked_up.get() + folders.len());
+        self.count(folders.len());
         folders.sort_unstable();
         folders
     }

@@ -9,12 +9,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::file_index::FileIndex;
 use crate::language::Language;
 use crate::resolve::{is_of_go_package, place};
-use crate::work_tree::ImportEdge;
 
 /// Bytes of memory of a name in a file, about: a pair in a tree that is not full.
 pub(crate) const POSTING_BYTES: usize = 24;
-/// The same of a file that imports another one.
-pub(crate) const IMPORTED_BYTES: usize = 12;
 /// Names of a file that are listed whatever is in it: its own, and the folder of its package.
 const PATH_NAMES: usize = 2;
 
@@ -31,8 +28,13 @@ pub(crate) const fn listed_bytes(file: &FileIndex) -> usize {
 pub(crate) struct FileNumber(u32);
 
 impl FileNumber {
-    const FIRST: Self = Self(0);
-    const LAST: Self = Self(u32::MAX);
+    pub(crate) const FIRST: Self = Self(0);
+    pub(crate) const LAST: Self = Self(u32::MAX);
+
+    /// The one after it.
+    pub(crate) fn next(self) -> Option<Self> {
+        self.0.checked_add(1).map(Self)
+    }
 
     pub(crate) fn of(index: usize) -> Self {
         Self(u32::try_from(index).expect("files are fewer than their bound"))
@@ -86,8 +88,6 @@ pub(crate) struct Tables {
     file_names: Postings,
     go_packages: Postings,
     packages: BTreeMap<(Language, Box<str>), BTreeSet<FileNumber>>,
-    /// What is imported, and by whom.
-    imported: BTreeSet<(FileNumber, FileNumber)>,
 }
 
 impl Tables {
@@ -122,14 +122,16 @@ impl Tables {
         files.into_iter().flatten().copied()
     }
 
-    /// The files with an import that means this one.
-    pub(crate) fn importing(
+    /// Whether a file is among those.
+    pub(crate) fn is_of_package(
         &self,
+        language: Language,
+        package: &str,
         number: FileNumber,
-    ) -> impl Iterator<Item = FileNumber> + use<'_> {
-        self.imported
-            .range((number, FileNumber::FIRST)..=(number, FileNumber::LAST))
-            .map(|(_, importing)| *importing)
+    ) -> bool {
+        let key: (Language, Box<str>) = (language, package.into());
+        let files = self.packages.get(&key);
+        files.is_some_and(|files| files.contains(&number))
     }
 
     /// About how many bytes of memory they take.
@@ -141,7 +143,7 @@ impl Tables {
             &self.go_packages,
         ];
         let postings: usize = postings.iter().map(|of| of.0.len()).sum();
-        postings * POSTING_BYTES + self.imported.len() * IMPORTED_BYTES
+        postings * POSTING_BYTES
     }
 
     pub(crate) fn list_path(&mut self, number: FileNumber, path: &str) {
@@ -185,16 +187,5 @@ impl Tables {
         self.defines.change(declared, number, is_in);
         let called = file.calls.iter().map(|call| &*call.callee);
         self.calls.change(called, number, is_in);
-    }
-
-    pub(crate) fn list_imports(&mut self, number: FileNumber, edges: &[ImportEdge]) {
-        let pairs = edges.iter().map(|edge| (edge.target, number));
-        self.imported.extend(pairs);
-    }
-
-    pub(crate) fn unlist_imports(&mut self, number: FileNumber, edges: &[ImportEdge]) {
-        for edge in edges {
-            self.imported.remove(&(edge.target, number));
-        }
     }
 }

@@ -121,7 +121,7 @@ pub struct Passed {
     /// Devices, pipes, sockets.
     pub special: u64,
     /// Names that are no UTF-8, too long, or that decisions cannot say, such as one with a backslash. What lies in such a folder
-    /// is not looked at.
+    /// is not looked at. Source files with a key in their path too.
     pub names: u64,
     /// What could not be looked at, such as a folder without leave.
     pub unreadable: u64,
@@ -170,45 +170,59 @@ pub fn walk(
         source,
     })?;
     let mut walked = Walked::default();
-    let names = Arc::new(AtomicU64::new(0));
+    let counts = Arc::new(Counts::default());
     let ignored = Arc::new(Mutex::new(Ignored::new(root)));
-    let mut entries_left = options.entries_max;
-    for entry in builder(root, options, only, &names, &ignored)?.build() {
-        if entries_left == 0 {
+    for entry in builder(root, options, only, &counts, &ignored)?.build() {
+        // The others are counted by the filter.
+        if entry.as_ref().map_or(true, |entry| entry.depth() == 0) {
+            counts.entries.fetch_add(1, Ordering::Relaxed);
+        }
+        if counts.entries.load(Ordering::Relaxed) > options.entries_max {
             walked.is_cut = true;
             break;
         }
-        entries_left -= 1;
         match entry {
             Ok(entry) => take(root, options, &entry, only, &mut walked),
             Err(_) => walked.passed.unreadable += 1,
         }
     }
-    walked.passed.names += names.load(Ordering::Relaxed);
+    walked.passed.names += counts.names.load(Ordering::Relaxed);
     walked.passed.rules += ignored.lock().unread();
     Ok(walked)
+}
+
+/// What the filter of a walk counts.
+#[derive(Default)]
+struct Counts {
+    /// Entries, those that it refuses as well.
+    entries: AtomicU64,
+    names: AtomicU64,
 }
 
 fn builder(
     root: &Path,
     options: &WalkOptions,
     only: Option<&BTreeSet<PathBuf>>,
-    names: &Arc<AtomicU64>,
+    counts: &Arc<Counts>,
     ignored: &Arc<Mutex<Ignored>>,
 ) -> Result<WalkBuilder, Error> {
     let mut builder = WalkBuilder::new(root);
     // Of itself it would open whatever is called like a file of rules, and wait for ever where that is a pipe.
-    builder
-        .standard_filters(false)
-        .follow_links(false)
-        .overrides(options.overrides(root)?);
-    let (root, names, ignored) = (root.to_owned(), Arc::clone(names), Arc::clone(ignored));
+    builder.standard_filters(false).follow_links(false);
+    // What is refused elsewhere than in the filter would be counted nowhere.
+    let overrides = options.overrides(root)?;
+    let entries_max = options.entries_max;
+    let (root, counts, ignored) = (root.to_owned(), Arc::clone(counts), Arc::clone(ignored));
     let (within, only) = (options.within()?, only.cloned());
     let is_wanted = move |path: &Path| {
         (within.is_empty() || leads_to(path, &within))
             && only.as_ref().is_none_or(|only| leads_to(path, only))
     };
     builder.filter_entry(move |entry| {
+        if counts.entries.fetch_add(1, Ordering::Relaxed) >= entries_max {
+            // It is let through, so that the walk gets to know that it is over.
+            return true;
+        }
         let Ok(path) = entry.path().strip_prefix(&root) else {
             return false;
         };
@@ -219,10 +233,12 @@ fn builder(
             .to_str()
             .is_some_and(|path| path.len() <= PATH_BYTES_MAX && is_sayable(path));
         if !is_text {
-            names.fetch_add(1, Ordering::Relaxed);
+            counts.names.fetch_add(1, Ordering::Relaxed);
         }
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        is_text && !ignored.lock().holds(path, is_folder)
+        is_text
+            && !overrides.matched(path, is_folder).is_ignore()
+            && !ignored.lock().holds(path, is_folder)
     });
     Ok(builder)
 }
@@ -263,7 +279,9 @@ fn take(
     } else if !kind.is_file() {
         walked.passed.special += 1;
     } else if let (Some(language), Some(name)) = (Language::of_path(path), path.to_str()) {
-        if walked.files.len() >= options.files_max {
+        if Node::file(name).map_or(true, |node| node.holds_secret()) {
+            walked.passed.names += 1;
+        } else if walked.files.len() >= options.files_max {
             walked.passed.files += 1;
         } else {
             walked.files.push((name.into(), language));

@@ -2,33 +2,22 @@
 //!
 //! Owns that all of it agrees with the files whenever a look was put in. It must not know how files are read, nor other trees.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::file_index::{FileIndex, Symbol, SymbolId};
-use crate::limits::{EDGES_MAX, TARGETS_MAX};
+use crate::imports::{ImportEdge, Imports};
+use crate::limits::TARGETS_MAX;
 use crate::read::{FileHash, Unread};
-use crate::resolve::{Resolver, Targets, is_of_go_package, place};
+use crate::resolve::{Question, Resolver, is_of_go_package, place};
 use crate::scan::FileState;
-use crate::tables::{FileNumber, IMPORTED_BYTES, Tables};
+use crate::settle::Resolved;
+use crate::tables::{FileNumber, Tables};
 use crate::totals::Totals;
 use crate::walk::{Passed, WalkOptions, Walked};
 
-/// An import of a file, and a file that it means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ImportEdge {
-    /// Its place among the imports of its file.
-    pub(crate) import: u32,
-    pub(crate) target: FileNumber,
-    pub(crate) is_certain: bool,
-    /// Whether all files of the package are meant that the target is the first of.
-    pub(crate) is_package: bool,
-}
-
-/// Bytes of memory that an import of a file takes in its work tree, for each file that it means.
-const EDGE_BYTES: usize = size_of::<ImportEdge>() + IMPORTED_BYTES;
 /// Bytes of memory that a path takes beside its letters, about, but for the names in the tables.
 pub(crate) const PATH_STATE_BYTES: usize = 256;
 
@@ -52,16 +41,9 @@ pub struct WorkTree {
     paths: Vec<Option<Arc<str>>>,
     free: Vec<FileNumber>,
     tables: Tables,
-    /// Of each file, by the places of its imports.
-    imports: BTreeMap<FileNumber, Vec<ImportEdge>>,
-    edges: usize,
+    imports: Imports,
     path_bytes: usize,
     totals: Totals,
-    /// Files some of whose imports are not followed.
-    short: BTreeSet<FileNumber>,
-    /// Files whose imports are to be resolved again; all of them where paths came or went.
-    unresolved: Vec<FileNumber>,
-    is_all_unresolved: bool,
     passed: Passed,
     is_cut: bool,
 }
@@ -77,13 +59,9 @@ impl WorkTree {
             paths: Vec::new(),
             free: Vec::new(),
             tables: Tables::default(),
-            imports: BTreeMap::new(),
-            edges: 0,
+            imports: Imports::default(),
             path_bytes: 0,
             totals: Totals::default(),
-            short: BTreeSet::new(),
-            unresolved: Vec::new(),
-            is_all_unresolved: false,
             passed: Passed::default(),
             is_cut: false,
         }
@@ -125,16 +103,16 @@ impl WorkTree {
         self.totals
     }
 
-    /// Files some of whose imports are not followed: they have more than is kept of a file, or there was no room.
+    /// Files some of whose imports are not followed: they have more than is kept of a file, there was no room, or they wait.
     #[must_use]
     pub fn imports_cut(&self) -> usize {
-        self.short.len()
+        self.imports.cut()
     }
 
     /// About how many bytes of memory it takes, but for what is known of contents.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.path_bytes + self.tables.heap_bytes() + self.edges * size_of::<ImportEdge>()
+        self.path_bytes + self.tables.heap_bytes() + self.imports.heap_bytes()
     }
 
     /// The path of a file as it is listed; none where it is not.
@@ -206,7 +184,7 @@ impl WorkTree {
             return Vec::new();
         };
         let mut imports = Vec::new();
-        for edge in self.import_edges(number) {
+        for edge in self.imports.edges(number) {
             let targets = self.targets_of(edge).filter(|target| *target != number);
             let paths = targets.filter_map(|target| self.path(target).cloned());
             imports.extend(paths.map(|path| (edge.import, path, edge.is_certain)));
@@ -256,16 +234,8 @@ impl WorkTree {
         self.file(self.path(number)?)
     }
 
-    pub(crate) fn import_edges(&self, number: FileNumber) -> &[ImportEdge] {
-        self.imports.get(&number).map_or(&[], Vec::as_slice)
-    }
-
-    /// The edges of one import of a file.
-    pub(crate) fn edges_of(&self, number: FileNumber, import: u32) -> &[ImportEdge] {
-        let edges = self.import_edges(number);
-        let from = edges.partition_point(|edge| edge.import < import);
-        let to = edges.partition_point(|edge| edge.import <= import);
-        edges.get(from..to).unwrap_or_default()
+    pub(crate) const fn imports(&self) -> &Imports {
+        &self.imports
     }
 
     /// The files that an edge leads to.
@@ -294,7 +264,7 @@ impl WorkTree {
         importing: FileNumber,
         target: FileNumber,
     ) -> impl Iterator<Item = &ImportEdge> {
-        let edges = self.import_edges(importing).iter();
+        let edges = self.imports.edges(importing).iter();
         edges.filter(move |edge| edge.target == target)
     }
 
@@ -307,17 +277,18 @@ impl WorkTree {
         let number = self.numbers.get(path).copied();
         let number = number.unwrap_or_else(|| self.new_number(path));
         let before = Arc::make_mut(&mut self.files).insert(Arc::clone(path), state.clone());
-        let package = |state: &FileState| {
-            let (_, file) = state.content.as_ref().ok()?;
-            file.package.clone()
-        };
         if let Some(before) = &before {
-            self.is_all_unresolved |= package(before) != package(&state);
+            if package(before) != package(&state) {
+                self.answer_package(path, before);
+                self.answer_package(path, &state);
+            }
             self.unlist(number, path, before);
         } else {
-            self.is_all_unresolved = true;
+            self.imports.answer(Question::of_path(path));
+            self.answer_go_package(number, path);
+            self.answer_package(path, &state);
         }
-        self.unresolved.push(number);
+        self.imports.renew(number);
         self.tables.list_path(number, path);
         self.path_bytes += path.len() + PATH_STATE_BYTES;
         self.totals.add(&state);
@@ -331,12 +302,15 @@ impl WorkTree {
     pub(crate) fn remove(&mut self, path: &str) -> Option<FileState> {
         let number = self.numbers.remove(path)?;
         let before = Arc::make_mut(&mut self.files).remove(path)?;
+        self.imports.answer(Question::of_path(path));
+        self.answer_go_package(number, path);
+        self.answer_package(path, &before);
         self.unlist(number, path, &before);
+        self.imports.remove(number);
         if let Some(place) = self.paths.get_mut(number.index()) {
             *place = None;
         }
         self.free.push(number);
-        self.is_all_unresolved = true;
         Some(before)
     }
 
@@ -350,58 +324,38 @@ impl WorkTree {
         self.passed.files = self.passed.files.max(walked.passed.files);
     }
 
-    /// Resolves the imports that may mean other files by now. To be called when all of a look was put in. The tree takes no
-    /// more than `bytes_max` by it.
-    pub(crate) fn settle(&mut self, bytes_max: usize) {
+    /// Ends a look that was put in: finds the imports that may mean other files by now. The tree may take `bytes_max`.
+    pub(crate) fn looked_at(&mut self, bytes_max: usize) {
         self.generation += 1;
-        let unresolved = core::mem::take(&mut self.unresolved);
-        let unresolved: Vec<FileNumber> = if core::mem::take(&mut self.is_all_unresolved) {
-            self.numbers.values().copied().collect()
-        } else {
-            unresolved
-        };
-        for number in unresolved {
-            self.unlist_edges(number);
-            let (mut edges, mut is_short) = self.resolved(number);
-            if self.heap_bytes() + edges.len() * EDGE_BYTES > bytes_max {
-                is_short |= !edges.is_empty();
-                edges = Vec::new();
-            }
-            if is_short {
-                self.short.insert(number);
-            }
-            self.edges += edges.len();
-            self.tables.list_imports(number, &edges);
-            self.imports.insert(number, edges);
+        let free = bytes_max.saturating_sub(self.heap_bytes());
+        self.imports.concern(free);
+    }
+
+    /// Puts in what imports mean that waited. The tree takes no more than `bytes_max` by it.
+    pub(crate) fn put_resolved(&mut self, resolved: Resolved, bytes_max: usize) {
+        for of_file in resolved.files {
+            let others = self.path_bytes + self.tables.heap_bytes();
+            self.imports.put(of_file, bytes_max.saturating_sub(others));
         }
     }
 
-    /// What the imports of a file mean, and whether that is more than is kept.
-    fn resolved(&self, number: FileNumber) -> (Vec<ImportEdge>, bool) {
-        let (Some(path), Some(file)) = (self.path(number), self.file_at(number)) else {
-            return (Vec::new(), false);
-        };
-        let resolver = self.resolver();
-        let mut edges = Vec::new();
-        for (place, import) in (0..).zip(&file.imports) {
-            let targets: Targets = resolver.targets(path, file, import);
-            let (is_certain, is_package) = (targets.is_certain, targets.is_package);
-            let files = targets.files.into_iter();
-            let others = files.filter(|target| is_package || *target != number);
-            edges.extend(others.map(|target| ImportEdge {
-                import: place,
-                target,
-                is_certain,
-                is_package,
-            }));
-            if edges.len() > EDGES_MAX {
-                edges.truncate(EDGES_MAX);
-                edges.shrink_to_fit();
-                return (edges, true);
-            }
+    /// Whoever imports the package of Go that a path belongs to means its first file.
+    fn answer_go_package(&mut self, number: FileNumber, path: &str) {
+        if !is_of_go_package(path) {
+            return;
         }
-        edges.shrink_to_fit();
-        (edges, false)
+        let folder = place::parent(path);
+        let first = self.resolver().go_package(folder).next();
+        if first.is_none_or(|first| number <= first) {
+            self.imports.answer([Question::go_package(folder)]);
+        }
+    }
+
+    fn answer_package(&mut self, path: &str, state: &FileState) {
+        if let Some(package) = package(state) {
+            let answered = Question::of_package(path, state.language, package);
+            self.imports.answer(answered);
+        }
     }
 
     fn new_number(&mut self, path: &Arc<str>) -> FileNumber {
@@ -418,17 +372,13 @@ impl WorkTree {
         self.tables.unlist_path(number, path);
         self.path_bytes -= path.len() + PATH_STATE_BYTES;
         self.totals.take_off(before);
-        self.unlist_edges(number);
         if let Ok((_, file)) = &before.content {
             self.tables.unlist(number, file);
         }
     }
+}
 
-    fn unlist_edges(&mut self, number: FileNumber) {
-        self.short.remove(&number);
-        if let Some(edges) = self.imports.remove(&number) {
-            self.edges -= edges.len();
-            self.tables.unlist_imports(number, &edges);
-        }
-    }
+fn package(state: &FileState) -> Option<&str> {
+    let (_, file) = state.content.as_ref().ok()?;
+    file.package.as_deref()
 }

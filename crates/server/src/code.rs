@@ -77,7 +77,7 @@ impl Code {
     /// where that is the one of a worktree: of those of a project nobody knows which one an asker has.
     pub(crate) fn gate(&self, scope: &Scope, asked: Option<bool>) -> Option<(&Path, &Arc<Gate>)> {
         let around = scope.with_ancestors();
-        let nearest = around.iter().find(|at| self.trees.contains_key(at))?;
+        let nearest = around.iter().find(|at| self.trees.contains_key(*at))?;
         let is_own = nearest.level() == Level::Worktree;
         let (root, gate) = (self.trees.get(nearest)?, self.gates.get(nearest)?);
         asked.unwrap_or(is_own).then_some((root.as_path(), gate))
@@ -87,7 +87,7 @@ impl Code {
     /// What is put in meanwhile is not seen.
     ///
     /// # Errors
-    /// `not_found` where there is none, `busy` where it was not looked at yet, `unavailable` where it could not be, and what
+    /// `not_found` where there is none, `busy` where it was not looked at yet or much changed just now, `unavailable` where it could not be, and what
     /// `read` answers.
     pub(crate) fn read<T>(
         &self,
@@ -105,7 +105,7 @@ impl Code {
     /// As [`read`](Self::read), also where nothing is known of it.
     ///
     /// # Errors
-    /// `not_found`, and what `read` answers.
+    /// `not_found`, `busy` where it takes long to put in what changed, and what `read` answers.
     pub(crate) fn look<T>(
         &self,
         scope: &Scope,
@@ -121,10 +121,13 @@ impl Code {
         };
         // In this order: what is known is not older than what is said of it.
         let status = follower.status(nearest.as_str());
-        let tree = follower.tree(nearest.as_str());
-        let Some((status, tree)) = status.zip(tree) else {
+        let Some(status) = status else {
             let why = format!("the work tree of {nearest} is not in the index");
             return Err(Error::new(ErrorCode::Internal, why));
+        };
+        let Some(tree) = follower.tree(nearest.as_str()) else {
+            let why = format!("what changed in the work tree of {nearest} is put in");
+            return Err(Error::busy(why, RETRY_AFTER_MS));
         };
         read(&Seen {
             scope: nearest,

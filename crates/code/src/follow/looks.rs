@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{LookState, Shown};
-use crate::code_index::{Changes, CodeIndex};
+use crate::code_index::CodeIndex;
 use crate::debounce::{Batch, backoff};
 use crate::limits::{BATCHES_MAX, CACHE_IDLE_MS, RETRY_MS_MAX, ROOM_MS};
 use crate::scan::{Plan, Scanned};
@@ -49,6 +49,8 @@ struct Looked {
     /// When it may be looked at again, where looks failed.
     after: Option<Instant>,
     failures: u32,
+    /// Files that were parsed by the looks that are put in, while what they import is not all known.
+    settles: Option<usize>,
 }
 
 impl Looked {
@@ -63,10 +65,18 @@ impl Looked {
         self.waits.is_some() && self.after.is_none_or(|after| after <= now)
     }
 
-    fn succeeded(&mut self, parsed: usize) {
+    fn put_in(&mut self, parsed: usize) {
         (self.after, self.failures) = (None, 0);
+        self.settles = Some(self.settles.unwrap_or_default() + parsed);
+    }
+
+    /// All of what was put in is known. Where a look failed since, that stays what is told.
+    fn settled(&mut self) {
+        let parsed = self.settles.take().unwrap_or_default();
         let mut status = self.shown.status.lock();
-        status.state = LookState::Done;
+        if self.failures == 0 {
+            status.state = LookState::Done;
+        }
         status.parsed = parsed;
         status.parsed_total += parsed;
         status.looks += 1;
@@ -97,6 +107,7 @@ impl Looks {
                 waits: Some(Batch::Everything),
                 after: None,
                 failures: 0,
+                settles: None,
             };
             (name, looked)
         };
@@ -145,6 +156,9 @@ impl Looks {
 
     /// When something is to be done, whatever is told until then.
     fn next(&self, now: Instant) -> Instant {
+        if self.trees.values().any(|tree| tree.settles.is_some()) {
+            return now;
+        }
         let waiting = self.trees.values().filter(|tree| tree.waits.is_some());
         let retries = waiting.map(|tree| tree.after.unwrap_or(now));
         let others = self.idle_at.into_iter().chain(self.room_at);
@@ -152,7 +166,7 @@ impl Looks {
         next.unwrap_or(now + RETRY_MAX)
     }
 
-    /// Takes the looks that are due.
+    /// Takes the looks that are due, and a step to the end of each that was taken.
     fn turn(&mut self, now: Instant) {
         if self.room_at.is_some_and(|at| at <= now) {
             self.room_at = None;
@@ -170,6 +184,14 @@ impl Looks {
             }
             self.look(&name, |plan, only| plan.look(only, SystemTime::now()));
         }
+        let settling = self.trees.iter().filter(|(_, tree)| tree.settles.is_some());
+        let settling: Vec<String> = settling.map(|(name, _)| name.clone()).collect();
+        for name in settling {
+            if self.ends.load(Ordering::Relaxed) {
+                return;
+            }
+            self.settle(&name);
+        }
     }
 
     fn look(
@@ -183,49 +205,85 @@ impl Looks {
         };
         let taken = catch_unwind(AssertUnwindSafe(|| look(plan, batch.into_only())));
         let put_in = match taken {
-            Ok(Ok(scanned)) => self.put_in(name, scanned),
+            Ok(Ok(scanned)) => self.change(name, |index| index.put_in(scanned)),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_panic) => Err(BROKEN.to_owned()),
         };
-        let now = Instant::now();
-        self.idle_at = Some(now + CACHE_IDLE);
-        self.bytes_most = self.bytes_most.max(self.index.content_bytes());
-        let Some(tree) = self.trees.get_mut(name) else {
-            return;
-        };
+        let put_in = put_in.and_then(|put_in| put_in.map_err(|error| error.to_string()));
+        self.idle_at = Some(Instant::now() + CACHE_IDLE);
         match put_in {
             Ok(changes) => {
                 self.is_stored &= changes.parsed == 0;
-                tree.succeeded(changes.parsed);
-            }
-            Err(why) => {
-                if tree.failures == 0 {
-                    tracing::warn!(%why, tree = name, "a work tree is not looked at");
+                if let Some(tree) = self.trees.get_mut(name) {
+                    tree.put_in(changes.parsed);
                 }
-                tree.failed(&why, now);
             }
+            Err(why) => self.failed(name, &why),
         }
     }
 
-    fn put_in(&mut self, name: &str, scanned: Scanned) -> Result<Changes, String> {
-        let shown = self.trees.get(name).map(|tree| Arc::clone(&tree.shown));
-        let mut shown = shown.as_ref().map(|shown| shown.tree.write());
-        if let Some(shown) = &mut shown {
-            // It is let go, so that nothing is copied where nobody asks.
-            **shown = None;
+    /// Resolves some imports that wait. It is done before it is put in: whoever asks need not wait for it.
+    fn settle(&mut self, name: &str) {
+        let index = &self.index;
+        let resolved = catch_unwind(AssertUnwindSafe(|| index.resolve(name)));
+        let put_in = match resolved {
+            Ok(Some(resolved)) => self.change(name, |index| index.put_resolved(name, resolved)),
+            Ok(None) => self.change(name, |_| ()),
+            Err(_panic) => Err(BROKEN.to_owned()),
+        };
+        self.idle_at = Some(Instant::now() + CACHE_IDLE);
+        self.bytes_most = self.bytes_most.max(self.index.content_bytes());
+        if let Err(why) = put_in {
+            self.failed(name, &why);
+        } else if self.index.is_settled(name)
+            && let Some(tree) = self.trees.get_mut(name)
+        {
+            tree.settled();
         }
+    }
+
+    fn failed(&mut self, name: &str, why: &str) {
+        let Some(tree) = self.trees.get_mut(name) else {
+            return;
+        };
+        if tree.failures == 0 {
+            tracing::warn!(%why, tree = name, "a work tree is not looked at");
+        }
+        tree.failed(why, Instant::now());
+    }
+
+    /// Changes what is known of a work tree. Of one of which nothing was known yet, nothing is shown until all is.
+    fn change<T>(
+        &mut self,
+        name: &str,
+        change: impl FnOnce(&mut CodeIndex) -> T,
+    ) -> Result<T, String> {
+        let shown = self.trees.get(name).map(|tree| Arc::clone(&tree.shown));
+        let mut shown = shown
+            .as_ref()
+            .filter(|shown| shown.is_known())
+            .map(|shown| {
+                let mut shown = shown.tree.write();
+                // It is let go, so that nothing is copied where nobody asks.
+                *shown = None;
+                shown
+            });
         let index = &mut self.index;
-        let put_in = catch_unwind(AssertUnwindSafe(|| index.apply(scanned)));
-        if put_in.is_err() {
+        let changed = catch_unwind(AssertUnwindSafe(|| change(index)));
+        if changed.is_err() {
             self.index.reset_tree(name);
+            if let Some(tree) = self.trees.get_mut(name) {
+                tree.settles = None;
+            }
         }
         if let Some(shown) = &mut shown {
             **shown = self.index.snapshot(name);
+        } else if self.index.is_settled(name)
+            && let Some(tree) = self.trees.get(name)
+        {
+            *tree.shown.tree.write() = self.index.snapshot(name);
         }
-        match put_in {
-            Ok(changes) => changes.map_err(|error| error.to_string()),
-            Err(_panic) => Err(BROKEN.to_owned()),
-        }
+        changed.map_err(|_panic| BROKEN.to_owned())
     }
 
     /// Does what waits until nothing was looked at for a while.

@@ -3,10 +3,10 @@
 //! Owns the folders in which they are looked for. It must not know those that a compiler is told.
 
 use crate::file_index::Import;
-use crate::limits::LOOKUPS_MAX;
+use crate::limits::HEADERS_MAX;
 use crate::tables::FileNumber;
 
-use super::{Resolver, Targets, place};
+use super::{Question, Resolver, Targets, place};
 
 pub(super) fn targets(resolver: &Resolver<'_>, path: &str, import: &Import) -> Targets {
     let written = &*import.module;
@@ -35,17 +35,21 @@ pub(super) fn targets(resolver: &Resolver<'_>, path: &str, import: &Import) -> T
 }
 
 impl Resolver<'_> {
-    /// One of the files whose paths end with this.
+    /// One of the files whose paths end with this. Where too many have its name nothing is said.
     fn ending(&self, way: &str) -> Targets {
         let way = way.trim_start_matches("../").trim_start_matches("./");
-        let end = format!("/{way}");
-        let named = self.tables.with_name(place::name(way)).take(LOOKUPS_MAX);
-        let found: Vec<FileNumber> = named
-            .filter(|number| {
-                self.path_of(*number)
-                    .is_some_and(|path| path.ends_with(&end))
-            })
-            .collect();
-        Targets::one_of(found.into_iter())
+        let (name, end) = (place::name(way), format!("/{way}"));
+        self.ask(|| Question::file_name(name));
+        let named = self.tables.with_name(name).take(HEADERS_MAX + 1);
+        let named: Vec<FileNumber> = named.collect();
+        self.count(named.len());
+        if named.len() > HEADERS_MAX {
+            return Targets::none();
+        }
+        let is_it = |number: &FileNumber| {
+            let path = self.path_of(*number);
+            path.is_some_and(|path| path.ends_with(&end))
+        };
+        Targets::one_of(named.into_iter().filter(is_it))
     }
 }

@@ -5,7 +5,7 @@
 use crate::file_index::Import;
 use crate::language::Language;
 
-use super::{Resolver, Targets, place};
+use super::{Question, Resolver, Targets, place};
 
 pub(super) fn targets(resolver: &Resolver<'_>, import: &Import) -> Targets {
     let path = &*import.module;
@@ -19,6 +19,7 @@ pub(super) fn targets(resolver: &Resolver<'_>, import: &Import) -> Targets {
             continue;
         };
         let folder = place::within(folder, rest.trim_start_matches('/'));
+        resolver.ask(|| Question::go_package(&folder));
         let first = resolver.go_package(&folder).next();
         return first.map_or_else(Targets::none, Targets::package);
     }

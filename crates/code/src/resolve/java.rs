@@ -4,16 +4,19 @@
 
 use crate::file_index::Import;
 use crate::language::Language;
+use crate::limits::LOOKUPS_MAX;
 use crate::tables::FileNumber;
 
-use super::{Resolver, Targets, place};
+use super::{Question, Resolver, Targets, place};
 
 pub(super) fn targets(resolver: &Resolver<'_>, import: &Import) -> Targets {
     let module = &*import.module;
     match import.name.as_deref() {
         Some("*") => {
+            resolver.ask(|| Question::package(Language::Java, module));
             let all = resolver.tables.of_package(Language::Java, module);
             let all = Targets::all(all);
+            resolver.count(all.files.len());
             if all.files.is_empty() {
                 return resolver.class(module);
             }
@@ -32,10 +35,15 @@ impl Resolver<'_> {
             let Some((package, class)) = name.rsplit_once('.') else {
                 break;
             };
-            let files = self.tables.of_package(Language::Java, package);
-            let found: Vec<FileNumber> = files
-                .filter(|number| self.path_of(*number).map(place::stem) == Some(class))
-                .collect();
+            self.ask(|| Question::class(package, class));
+            let is_it = |number: &FileNumber| {
+                self.count(1);
+                let is_named = self.path_of(*number).map(place::stem) == Some(class);
+                is_named && self.tables.is_of_package(Language::Java, package, *number)
+            };
+            let named = self.tables.with_name(&format!("{class}.java"));
+            let named = named.take(LOOKUPS_MAX);
+            let found: Vec<FileNumber> = named.filter(is_it).collect();
             if !found.is_empty() {
                 return Targets::one_of(found.into_iter());
             }

@@ -16,7 +16,7 @@ pub(super) fn targets(resolver: &Resolver<'_>, path: &str, import: &Import) -> T
     let first = names.remove(0);
     let found = match first {
         "crate" => resolver
-            .root_of(path)
+            .for_all(|| resolver.root_of(path))
             .and_then(|root| resolver.module(root, &names)),
         "self" if import.declares => resolver.deepest(&modules, &names),
         "self" => resolver.module(&modules, &names),

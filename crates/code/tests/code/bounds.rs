@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use sillok_code::limits::{
-    CALLS_MAX, EDGES_MAX, FILE_BYTES_MAX, IMPORTS_MAX, NESTING_MAX, SYMBOLS_MAX,
+    CALLS_MAX, EDGES_MAX, FILE_BYTES_MAX, FILE_LOOKUPS_MAX, HEADERS_MAX, IMPORTS_MAX, NESTING_MAX,
+    SYMBOLS_MAX,
 };
 use sillok_code::{CodeIndex, Error, Language, Unread, index};
 use sillok_core::decision::Node;
 
-use crate::tree::{Tree, look};
+use crate::tree::{Tree, look, paths};
 
 const CODE: [Language; 9] = [
     Language::Rust,
@@ -241,6 +242,56 @@ fn imports_of_one_file_mean_only_so_many_files_and_only_as_far_as_there_is_room(
         (known.imports_of("main.c").len(), known.imports_cut()),
         (1, 0)
     );
+}
+
+#[test]
+fn a_file_that_comes_or_goes_asks_only_for_the_imports_that_it_may_concern() {
+    const FILES: usize = 200;
+    let tree = Tree::new(&[]);
+    for at in 0..FILES {
+        let text = "import os\nimport sys\nfrom a.b import c\nfrom . import sibling\n";
+        tree.write(&format!("d{at}/e/f/m{at}.py"), text);
+    }
+    let mut index = tree.index();
+    let mut looked_up = |path: &str, is_there: bool| {
+        if is_there {
+            tree.write(path, "");
+        } else {
+            tree.remove(path);
+        }
+        look(&mut index, "t", tree.root(), Some(paths(&[path]))).looked_up
+    };
+    for is_there in [true, false] {
+        for path in ["d0/new.py", "new.c", "d7/e/new/__init__.py"] {
+            let looked_up = looked_up(path, is_there);
+            assert!(looked_up <= 1, "{path} {is_there} {looked_up}");
+        }
+        // One import of each file asks for it, and the three others are not looked at.
+        let looked_up = looked_up("os.py", is_there);
+        assert!((FILES..FILES * 60).contains(&looked_up), "{looked_up}");
+    }
+}
+
+#[test]
+fn a_file_of_many_imports_that_many_files_may_be_is_looked_at_only_so_far() {
+    let tree = Tree::new(&[]);
+    for at in 0..HEADERS_MAX + 100 {
+        tree.write(&format!("d{at}/h.h"), "");
+    }
+    let includes = (0..IMPORTS_MAX).map(|at| format!("#include \"x{at}/h.h\"\n"));
+    tree.write("main.c", includes.collect::<String>());
+    let mut index = CodeIndex::new();
+    let most = FILE_LOOKUPS_MAX + 2 * HEADERS_MAX;
+    let first = look(&mut index, "t", tree.root(), None).looked_up;
+    assert!(first < most + 2 * HEADERS_MAX, "{first}");
+    assert_eq!(index.tree("t").unwrap().imports_cut(), 1);
+    tree.write("x0/h.h", "");
+    let changes = look(&mut index, "t", tree.root(), Some(paths(&["x0/h.h"])));
+    assert!(changes.looked_up < most, "{}", changes.looked_up);
+    assert_eq!(index.tree("t").unwrap().imports_of("main.c").len(), 0);
+    tree.write("y.h", "");
+    let changes = look(&mut index, "t", tree.root(), Some(paths(&["y.h"])));
+    assert!(changes.looked_up <= 1, "{}", changes.looked_up);
 }
 
 #[test]

@@ -15,7 +15,7 @@ enum Edit {
     Rename(usize, usize),
 }
 
-const PATHS: [&str; 13] = [
+const PATHS: [&str; 26] = [
     "go.mod",
     "main.go",
     "store/a.go",
@@ -29,10 +29,23 @@ const PATHS: [&str; 13] = [
     "web/util/index.ts",
     "py/app/main.py",
     "py/app/base.py",
+    "py/app/__init__.py",
+    "py/src/app.py",
+    "src/main.rs",
+    "src/store/wire.rs",
+    "web/util.ts",
+    "web/package.json",
+    "web/src/index.ts",
+    "c/main.c",
+    "c/list.h",
+    "include/list.h",
+    "lib/c/list.h",
+    "java/it/A.java",
+    "java/it/B.java",
 ];
 
 /// Texts that mean something in several places.
-const TEXTS: [&str; 11] = [
+const TEXTS: [&str; 17] = [
     "module it\n",
     "package main\nimport \"it/store\"\nfunc main() { store.Open() }\n",
     "package store\nfunc Open() { open() }\nfunc open() {}\n",
@@ -43,6 +56,12 @@ const TEXTS: [&str; 11] = [
     "import { close } from './util';\nexport function open() { close(); }\n",
     "export * from '../client';\nexport const close = () => open();\n",
     "from .base import open\nfrom app import main\ndef run(): open()\n",
+    "#include \"list.h\"\n#include <c/list.h>\nint main(void) { return open(); }\n",
+    "int open(void);\n",
+    "{ \"name\": \"client\" }\n",
+    "import { open } from 'client';\nimport x from 'client/util';\nopen();\n",
+    "package it;\nimport it.B;\nimport other.*;\nclass A { void open() { B.open(); } }\n",
+    "package other;\nimport it.*;\nimport other.B;\nclass B { static void open() {} }\n",
     "",
 ];
 
@@ -78,7 +97,7 @@ fn carry_out(tree: &Tree, there: &mut BTreeMap<usize, usize>, edit: &Edit) -> Ve
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
     fn an_index_that_follows_changes_says_what_one_made_anew_does(

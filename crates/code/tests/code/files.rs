@@ -244,6 +244,44 @@ fn a_walk_ends_at_its_bound_and_forgets_nothing_for_it() {
 }
 
 #[test]
+fn what_is_refused_counts_towards_the_bound_of_a_walk_as_well() {
+    let refused: [(&str, WalkOptions); 4] = [
+        ("*.log\n", WalkOptions::default()),
+        (
+            "",
+            WalkOptions {
+                ignored: vec!["*.log".to_owned()],
+                ..WalkOptions::default()
+            },
+        ),
+        (
+            "",
+            WalkOptions {
+                folders: vec!["src".to_owned()],
+                ..WalkOptions::default()
+            },
+        ),
+        ("", WalkOptions::default()),
+    ];
+    for (at, (rules, options)) in refused.into_iter().enumerate() {
+        let tree = Tree::new(&[(".gitignore", rules)]);
+        for name in 0..50 {
+            tree.write(&format!("{name}.log"), "");
+        }
+        let walked = |entries_max| {
+            let options = WalkOptions {
+                entries_max,
+                ..options.clone()
+            };
+            sillok_code::walk::walk(tree.root(), &options, None).unwrap()
+        };
+        assert!(walked(10).is_cut, "{at}");
+        // The root and the file of rules are two more.
+        assert!(walked(51).is_cut && !walked(52).is_cut, "{at}");
+    }
+}
+
+#[test]
 fn a_walk_that_is_cut_still_forgets_what_does_not_lie_there_any_more() {
     let tree = Tree::new(&[]);
     for name in 0..50 {

@@ -19,8 +19,8 @@ impl App {
     /// time is over, and when nobody waits for it any more.
     ///
     /// # Errors
-    /// `busy` where too many ask or nothing is known yet, `unavailable` where it cannot be known, `not_found` where there is none,
-    /// and what `ask` answers.
+    /// `busy` where too many ask or nothing is known yet, `unavailable` where it cannot be known, `not_found` where there is
+    /// none, and what `ask` answers.
     pub(super) async fn ask_code<T: Send + 'static>(
         &self,
         scope: Scope,

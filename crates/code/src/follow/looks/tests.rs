@@ -6,6 +6,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use super::*;
 use crate::cache::{FILE_NAME, Loaded};
+use crate::limits::SETTLE_LOOKUPS_MAX;
 use crate::read::Unread;
 use crate::walk::WalkOptions;
 use crate::work_tree::WorkTree;
@@ -196,6 +197,58 @@ fn a_cache_that_cannot_be_stored_is_tried_again_and_one_that_is_stored_is_left_a
     bed.change("a.py");
     bed.looks.rest(Instant::now() + CACHE_IDLE);
     assert!(!cache.join(FILE_NAME).exists());
+}
+
+#[test]
+fn imports_are_resolved_step_by_step_and_of_a_first_look_nothing_is_shown_before_the_end() {
+    let mut bed = Bed::new(None);
+    let includes = |from: usize| -> String {
+        let paths = (from..from + 2_000).map(|at| format!("#include \"d{at}/h{at}.h\"\n"));
+        paths.collect()
+    };
+    let files = 4 * SETTLE_LOOKUPS_MAX / (2_000 * 5) + 1;
+    for file in 0..files {
+        bed.write(&format!("m{file:03}.c"), &includes(file));
+    }
+    let state = |bed: &Bed| (bed.state(), bed.tree().len(), bed.tree().imports_cut());
+    let steps = |bed: &mut Bed, before: (LookState, usize)| {
+        let mut steps = 0;
+        loop {
+            bed.looks.turn(Instant::now());
+            steps += 1;
+            let (at, len, cut) = state(bed);
+            if (&at, len) == (&LookState::Done, files) && cut == 0 {
+                return steps;
+            }
+            assert!(
+                steps < 40 && at == before.0 && len == before.1,
+                "{at:?} {len} {cut}"
+            );
+            // It goes on at once.
+            let now = Instant::now();
+            assert_eq!(bed.looks.next(now), now);
+        }
+    };
+    let first = steps(&mut bed, (LookState::Waiting, 0));
+    assert!(first > 3, "{first}");
+    assert_eq!(bed.shown.status.lock().looks, 1);
+    // All of them ask for one that comes, and most of them are there the whole time.
+    bed.write("h1999.h", "");
+    bed.change("h1999.h");
+    assert_eq!(state(&bed), (LookState::Done, files + 1, 0));
+    assert!(bed.looks.next(Instant::now()) > Instant::now());
+}
+
+#[test]
+fn whoever_asks_does_not_wait_for_ever_for_what_is_put_in() {
+    let mut bed = Bed::new(None);
+    bed.write("a.py", "");
+    bed.looks.turn(Instant::now());
+    assert_eq!(bed.shown.tree().unwrap().len(), 1);
+    let putting_in = bed.shown.tree.write();
+    assert!(bed.shown.tree().is_none());
+    drop(putting_in);
+    assert!(bed.shown.tree().is_some());
 }
 
 fn is_whole(cache: &Path) -> bool {

@@ -3,7 +3,7 @@
 //! Owns what a node that is asked about means in a work tree, and that each dependent is told once. It must not know how
 //! dependents are found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sillok_code::{
@@ -12,6 +12,7 @@ use sillok_code::{
 };
 use sillok_core::decision::Node;
 use sillok_core::error::{Error, ErrorCode};
+use sillok_core::recall::mark_as_data;
 use sillok_core::scope::Scope;
 use utoipa::{IntoParams, ToSchema};
 
@@ -120,6 +121,19 @@ pub struct CodeDependent {
     pub certain: bool,
 }
 
+impl CodeDependent {
+    /// It on one line.
+    fn line(&self) -> String {
+        let how = match (self.relation, self.certain) {
+            (CodeRelation::Imports, true) => "imports",
+            (CodeRelation::Imports, false) => "may import",
+            (CodeRelation::Calls, true) => "calls",
+            (CodeRelation::Calls, false) => "may call",
+        };
+        format!("{} {how} {}", self.node, self.from)
+    }
+}
+
 /// Why something is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -161,6 +175,9 @@ pub struct CodeDependents {
     /// What was cut off, of each that was asked about; nothing when all is told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<CodeCut>,
+    /// The dependents, one a line, wrapped so that a model reads them as data: paths and names are what somebody wrote. The
+    /// other fields are for programs.
+    pub data_marked_text: String,
 }
 
 impl CodeDependents {
@@ -176,7 +193,9 @@ impl CodeDependents {
         let tree = seen.tree;
         let starts = starts(tree, &asked.of, is_over)?;
         let mut of: Vec<Node> = starts.iter().map(|start| node_of(tree, start)).collect();
-        of.dedup();
+        // Those of one name in one file need not be neighbours.
+        let mut named = BTreeSet::new();
+        of.retain(|node| named.insert(node.clone()));
         let (mut nearest, mut cut) = (Nearest::default(), Vec::new());
         for start in &starts {
             let found = tree.dependents(start, asked.limits, is_over);
@@ -205,9 +224,11 @@ impl CodeDependents {
                     .collect(),
             });
         }
+        let lines: Vec<String> = dependents.iter().map(CodeDependent::line).collect();
         Ok(Self {
             scope: seen.scope.clone(),
             of,
+            data_marked_text: mark_as_data(&lines.join("\n")),
             dependents,
             cut,
         })

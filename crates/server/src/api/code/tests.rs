@@ -214,6 +214,41 @@ fn what_is_asked_about_is_not_told_as_its_own_dependent() {
 }
 
 #[test]
+fn what_is_told_of_dependents_is_marked_as_data_without_keys_and_each_start_once() {
+    let secret = key();
+    let module = format!("declare module '{secret}' {{ export function g(): void; }}\n");
+    let path = format!("src/{secret}.ts");
+    let files = [
+        ("a.ts", "export function f(): void {}\n"),
+        (
+            "b.ts",
+            "import { f } from './a';\nexport function go() { f(); }\n",
+        ),
+        ("c.ts", module.as_str()),
+        (path.as_str(), "export function h(): void {}\n"),
+        (
+            "d.rs",
+            "struct A;\nimpl A {\n    fn new() {}\n}\nstruct B;\nimpl B {\n    fn new() {}\n}\n\
+             impl A {\n    fn new() {}\n}\n",
+        ),
+    ];
+    of(&files, |seen| {
+        let found = dependents(seen, "symbol:f@a.ts").unwrap();
+        let line = "symbol:go@b.ts calls symbol:f@a.ts";
+        assert_eq!(found.data_marked_text, mark_as_data(line), "{found:?}");
+        // What holds a key is passed over, and counted.
+        let told = format!("{:?}", parts(seen, &[]).nodes);
+        assert!(!told.contains(&secret), "{told}");
+        let view = WorkTreeView::of(seen);
+        assert_eq!((view.files, view.passed["names"]), (4, 1), "{view:?}");
+        assert_eq!(view.left_out["names"], 1, "{view:?}");
+        let found = dependents(seen, "symbol:new@d.rs").unwrap();
+        let named = |name: &str| Node::symbol(name, Some("d.rs")).unwrap();
+        assert_eq!(found.of, [named("A::new"), named("B::new")], "{found:?}");
+    });
+}
+
+#[test]
 fn a_decision_means_the_one_symbol_that_is_called_so() {
     let files = [(
         "a.rs",
