@@ -73,7 +73,7 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
         }
         runs.push(found);
     }
-    let worst = |of: &dyn Fn(&Indexed) -> f64| runs.iter().map(of).fold(0.0, f64::max);
+    let worst = |of: fn(&Indexed) -> f64| runs.iter().map(of).fold(0.0, f64::max);
     let among = format!("code: a work tree of {lines} lines");
     let mut row = |what: &str, figure: f64, unit, floor: Option<f64>| {
         let row = Row::new(
@@ -88,40 +88,39 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     };
     row(
         "first index",
-        worst(&|one| one.first_s),
+        worst(|one| one.first_s),
         "s",
         Some(FIRST_S_MAX),
     );
-    let changes: [(&str, &dyn Fn(&Indexed) -> f64); 3] = [
-        ("changed file", &|one| one.changed_ms),
-        ("file that went", &|one| one.gone_ms),
-        ("file that came", &|one| one.came_ms),
-    ];
-    for (what, of) in changes {
+    for (what, slowest) in [
+        ("changed file", worst(|one| one.changed_ms)),
+        ("file that went", worst(|one| one.gone_ms)),
+        ("file that came", worst(|one| one.came_ms)),
+    ] {
         let what = format!("one {what}, slowest of {CHANGES}");
-        row(&what, worst(of), "ms", Some(CHANGED_MS_MAX));
+        row(&what, slowest, "ms", Some(CHANGED_MS_MAX));
     }
-    let peak = worst(&|one| one.peak_bytes as f64 / 1e6);
+    let peak = worst(|one| one.peak_bytes as f64 / 1e6);
     row("memory at its peak", peak, "MB", Some(PEAK_MB_MAX));
     row(
         "a look where nothing is new",
-        worst(&|one| one.again_ms),
+        worst(|one| one.again_ms),
         "ms",
         None,
     );
     row(
         "dependents of a symbol",
-        worst(&|one| one.dependents_ms),
+        worst(|one| one.dependents_ms),
         "ms",
         None,
     );
     row(
         "the cache is stored",
-        worst(&|one| one.stored_ms),
+        worst(|one| one.stored_ms),
         "ms",
         None,
     );
-    row("the cache is read", worst(&|one| one.loaded_ms), "ms", None);
+    row("the cache is read", worst(|one| one.loaded_ms), "ms", None);
     Ok(())
 }
 

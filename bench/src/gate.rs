@@ -142,7 +142,7 @@ impl Bed {
 
     /// A check by a gate that remembers nothing.
     fn ask(&self, entries: &[Vec<Citation>], budget: Budget) -> Result<Answer, Error> {
-        Ok(check(&Gate::of(self.tree()?), entries, budget))
+        Ok(check(&Gate::of(&self.tree()?), entries, budget))
     }
 
     /// Whether the first entry is what it is to be, and all others in their places.
@@ -174,7 +174,7 @@ impl Bed {
         let runs = self.runs(Verdict::Valid, || self.ask(&entries, Budget::ANSWER))?;
         report.add(self.row("symbols, by a new gate", &runs));
         std::thread::sleep(SETTLED);
-        let gate = Gate::of(self.tree()?);
+        let gate = Gate::of(&self.tree()?);
         let runs = self.runs(Verdict::Valid, || {
             Ok(check(&gate, &entries, Budget::ANSWER))
         })?;

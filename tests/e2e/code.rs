@@ -9,6 +9,10 @@ use sillok_core::decision::Node;
 use sillok_core::principal::PrincipalKind;
 
 use crate::harness::{Client, Launch, ORG, PROJECT, WORKTREE, World};
+use crate::mcp::client::Mcp;
+
+/// What stands behind the path of a request.
+type Query<'a> = &'a [(&'a str, &'a str)];
 
 /// The longest that a change may take to be seen: a second until nothing more is changed, and the look.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -174,6 +178,31 @@ async fn stored(world: &World) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_impact_over_the_protocol_tells_what_calls_the_code_that_changes() {
+    let tree = Tree::new();
+    let world = tree.world().await;
+    let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
+    let asked = [("scope", WORKTREE), ("of", SAVE)];
+    comes(&agent, "/v1/code/dependents", &asked, |found| {
+        !lines(found).is_empty()
+    })
+    .await;
+    for mut mcp in [Mcp::http(&agent), Mcp::stdio(&world, &agent)] {
+        let asked = json!({ "scope": WORKTREE, "at": [SAVE] });
+        let told = mcp.call("impact", asked).await.ok();
+        let code = told["code"].as_array().expect("a list");
+        let calls = "symbol:handle@app/api.py\ncalls symbol:save@app/store.py";
+        let found = code.iter().find(|one| text(&one["data"]).contains(calls));
+        let found = found.unwrap_or_else(|| panic!("{told}"));
+        assert_eq!(
+            (&found["depth"], &found["certain"]),
+            (&json!(1), &json!(true))
+        );
+        assert_eq!(told["no_code"], Value::Null, "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn symbols_are_found_by_file_and_by_name_with_their_signatures() {
     let tree = Tree::new();
     let world = tree.world().await;
@@ -318,7 +347,7 @@ async fn what_is_not_known_or_wrong_is_refused_with_its_code() {
     .await;
     let decision = "decision:org/acme#01900000-0000-7000-8000-000000000000";
     let save = ("name", "save");
-    let cases: [(&str, &[(&str, &str)], u16, &str); 12] = [
+    let cases: [(&str, Query<'_>, u16, &str); 12] = [
         ("/v1/code", &[elsewhere], 404, "not_found"),
         ("/v1/code", &[("scope", ORG)], 404, "not_found"),
         ("/v1/code", &[("scope", "org")], 400, "invalid_scope"),
@@ -373,10 +402,9 @@ async fn whoever_stands_beside_is_told_nothing_of_a_work_tree() {
 #[test]
 fn a_configuration_that_cannot_be_kept_to_is_refused_by_its_key() {
     let tree = Tree::new();
-    let (good, nowhere) = (named(tree.folder.path()), named(Path::new("/nowhere")));
+    let good = named(tree.folder.path());
     let globs = format!("[{}]", vec!["\"a\""; 257].join(", "));
     for (key, value, said) in [
-        ("WORK_TREES", nowhere.as_str(), "graph.work_trees"),
         ("WORK_TREES", "{ \"org/acme\" = \"/\" }", "graph.work_trees"),
         ("WATCH", "[\"../src\"]", "graph.watch"),
         ("WATCH", "[]", "graph.watch"),

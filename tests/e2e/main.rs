@@ -54,6 +54,8 @@ mod maintenance;
 #[cfg(test)]
 mod manifests;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod metrics;
 #[cfg(test)]
 mod nats;

@@ -5,6 +5,7 @@
 
 mod cells;
 mod isolation;
+mod mcp;
 mod tables;
 mod tokens;
 

@@ -22,6 +22,7 @@ mod graph;
 mod jobs;
 mod kinds;
 mod log;
+mod mcp;
 mod review;
 mod run;
 mod task;
@@ -47,6 +48,7 @@ pub use graph::{GraphCommand, GraphQuery};
 pub use jobs::{JobsCommand, JobsList};
 pub use kinds::{KindDeclare, KindList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
+pub use mcp::Mcp;
 pub use review::{Report, ReviewApprove, ReviewCommand, ReviewList, Undo};
 pub use run::{
     Against, Assume, AuditCommand, Backup, ClusterCommand, ConfigCommand, Demo, Maintain, Restore,
@@ -125,6 +127,8 @@ pub struct Paging {
 pub enum Command {
     /// Serve a data directory over HTTP, until Ctrl-C
     Serve(Serve),
+    /// Serve an agent's tools over standard input and output (Model Context Protocol), by the server that runs
+    Mcp(Mcp),
     /// Show five agents at work in a sample repository, or from recorded runs
     Demo(Demo),
     /// Bring recorded work into the memory
@@ -377,6 +381,7 @@ mod tests {
             "sillok demo --assume passed",
             "sillok log show org/a#0",
             "sillok nothing",
+            "sillok mcp --tools everything",
             "sillok --token a --token-file b status",
         ] {
             assert_eq!(parse(wrong).unwrap_err().exit_code(), 2, "{wrong}");

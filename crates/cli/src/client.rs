@@ -17,6 +17,7 @@ use crate::failure::{EXIT_RETRY, Failure, exit_status_of};
 
 pub mod fixes;
 pub mod kept;
+pub mod mcp;
 pub mod routes;
 pub mod stream;
 

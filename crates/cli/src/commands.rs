@@ -35,6 +35,7 @@ pub mod jobs;
 pub mod kinds;
 pub mod log;
 pub mod maintain;
+pub mod mcp;
 pub mod policy;
 pub mod recall;
 pub mod review;
@@ -53,6 +54,7 @@ pub async fn run(args: Args) -> Result<(), Failure> {
     let output = Output::new(global.json);
     match command {
         Command::Serve(serve) => serve::run(&global, &serve).await,
+        Command::Mcp(args) => Box::pin(mcp::run(&global, &args)).await,
         Command::Demo(demo) => Box::pin(crate::demo::run(&global, &demo)).await,
         Command::Rebuild => audit::rebuild(&global, output).await,
         Command::Audit(AuditCommand::Verify {
@@ -174,6 +176,7 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Status => serve::status(session).await,
         Command::Cluster(command) => cluster::run(session, command).await,
         Command::Serve(_)
+        | Command::Mcp(_)
         | Command::Demo(_)
         | Command::Rebuild
         | Command::Restore(_)

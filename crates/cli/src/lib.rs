@@ -9,6 +9,7 @@ pub mod commands;
 pub mod data_directory;
 pub mod demo;
 pub mod diagram;
+pub mod ending;
 pub mod execution;
 pub mod failure;
 pub mod git;

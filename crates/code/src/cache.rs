@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::code_index::CodeIndex;
@@ -23,6 +24,9 @@ pub const FILE_NAME: &str = "code-index.bin";
 
 /// What it is called until it is whole. There is one such name, so that one left by a process that ended is the last one.
 const NEW_NAME: &str = "code-index.bin.new";
+
+/// Held by who stores: a server that ended in this process may still be at it when the next one is.
+static STORING: Mutex<()> = Mutex::new(());
 
 const MAGIC: [u8; 8] = *b"SILLCODE";
 /// Of the form, and of what rules make of bytes: what another release read is read again. To be raised with either.
@@ -77,6 +81,7 @@ impl CodeIndex {
     /// # Errors
     /// [`Error`]; the former file stays then.
     pub fn save(&self, folder: &Path) -> Result<(), Error> {
+        let _alone = STORING.lock();
         let (path, new) = (folder.join(FILE_NAME), folder.join(NEW_NAME));
         let failed = |source| Error::Io {
             path: path.clone(),

@@ -118,10 +118,11 @@ impl Shown {
 
 impl Follower {
     /// Begins: the trees are watched from now on, and looked at as soon as there is a turn. Until then nothing is known of
-    /// them. A cache that cannot be read is made anew.
+    /// them. One that is not there, or cannot be watched, holds nothing up: it is told, and tried again. A cache that cannot be
+    /// read is made anew.
     ///
     /// # Errors
-    /// [`watch::Error`]
+    /// As [`Watch::start`]
     pub fn start(options: FollowOptions) -> Result<Self, watch::Error> {
         let mut index = stored(options.cache.as_deref());
         index.set_bytes_max(options.bytes_max);
@@ -129,7 +130,7 @@ impl Follower {
         let mut trees = BTreeMap::new();
         for (name, root) in options.trees {
             // A link may lead elsewhere by and by: what is watched and what is read must be one folder.
-            let root = canonical(&root)?;
+            let root = canonical(&root).unwrap_or(root);
             let told = (sender.clone(), name.clone());
             let tell = move |batch| {
                 // Nobody looks any more where the other end is gone.
@@ -166,11 +167,7 @@ impl Follower {
     /// takes longer than is waited for to put in what is new: there is something soon then.
     #[must_use]
     pub fn tree(&self, name: &str) -> Option<Arc<WorkTree>> {
-        let shown = &self.trees.get(name)?.shown;
-        let tree = shown
-            .tree
-            .try_read_for(Duration::from_millis(ASK_WAIT_MS))?;
-        tree.clone()
+        self.trees.get(name)?.shown.tree()
     }
 
     /// What is told of a work tree; none where it is not followed.

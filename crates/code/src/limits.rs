@@ -41,6 +41,8 @@ pub const LINKS_MAX: u32 = 40;
 pub const STEPS_MAX: usize = 256;
 /// Times that it is tried to open one path while something on the way is renamed.
 pub const OPENS_MAX: u32 = 16;
+/// Bytes of the paths of files and folders that one walk finds, about, with what is kept of each.
+pub const FOUND_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a path from the root of the work tree.
 pub const PATH_BYTES_MAX: usize = 1_024;
 /// Globs of what is passed over.

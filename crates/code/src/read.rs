@@ -178,7 +178,14 @@ pub(crate) struct Content {
 
 /// Reads a file below a root, if it is one. No link is followed on the way.
 pub(crate) fn read(root: &Root, path: &Path, now_s: i64) -> Result<Content, Unread> {
-    let file = OpenFile::at(root, path, Links::Refused, FILE_BYTES_MAX)?;
+    content(
+        OpenFile::at(root, path, Links::Refused, FILE_BYTES_MAX)?,
+        now_s,
+    )
+}
+
+/// The bytes of a file that is open, and whether it stayed meanwhile what it was before.
+fn content(file: OpenFile, now_s: i64) -> Result<Content, Unread> {
     let stamp = file.stamp();
     let (bytes, is_same) = file.read()?;
     Ok(Content {
@@ -229,6 +236,30 @@ mod tests {
         assert_eq!(read_short("file", 3), Err(Unread::TooLarge));
         assert_eq!(read("none").err(), Some(Unread::Gone));
         assert_eq!(read("file").unwrap().bytes, b"text");
+    }
+
+    #[test]
+    fn what_changes_while_it_is_read_has_no_stamp() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let root = Root::at(folder.path()).unwrap();
+        let changes: [(&str, &dyn Fn()); 4] = [
+            ("nothing", &|| {}),
+            ("it grows", &|| std::fs::write(&path, "texts").unwrap()),
+            ("it shrinks", &|| std::fs::write(&path, "").unwrap()),
+            ("its time", &|| {
+                let file = File::options().write(true).open(&path).unwrap();
+                file.set_modified(std::time::UNIX_EPOCH).unwrap();
+            }),
+        ];
+        for (what, change) in changes {
+            std::fs::write(&path, "text").unwrap();
+            let file = OpenFile::at(&root, Path::new("file"), Links::Refused, FILE_BYTES_MAX);
+            let file = file.unwrap();
+            change();
+            let content = content(file, i64::MAX).unwrap();
+            assert_eq!(content.stamp.is_some(), what == "nothing", "{what}");
+        }
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) struct FileState {
     pub(crate) language: Language,
     pub(crate) content: Result<(FileHash, Arc<FileIndex>), Unread>,
     pub(crate) stamp: Option<Stamp>,
+    /// Bytes of memory that it needs, about, where there was no room for it: it is not read again with fewer.
+    pub(crate) needed: usize,
 }
 
 impl FileState {
@@ -82,14 +84,17 @@ impl Plan {
     /// [`Error`]
     pub fn look(self, only: Option<BTreeSet<PathBuf>>, now: SystemTime) -> Result<Scanned, Error> {
         let only = only.map(|only| self.widened(only));
+        // What lies at the root is everything.
+        let only = only.filter(|only| !only.contains(Path::new("")));
         let root = Root::at(&self.root).map_err(|source| Error::Root {
             root: self.root.clone(),
             source,
         })?;
-        let walked = walk(&self.root, &self.options, only.as_ref())?;
+        let mut walked = walk(&self.root, &self.options, only.as_ref())?;
         let gone = self.gone(&walked, only.as_ref());
         let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let found = self.read_all(&root, &walked, i64::try_from(seconds).unwrap_or(i64::MAX));
+        walked.passed.files += found.unlisted;
         Ok(Scanned {
             tree: self.tree,
             generation: self.generation,
@@ -135,11 +140,15 @@ impl Plan {
     fn read_all(&self, root: &Root, walked: &Walked, now_s: i64) -> Found {
         let next = AtomicUsize::new(0);
         let bytes = AtomicUsize::new(self.bytes);
+        // All that is listed comes before what is said of any of it.
+        let listed = walked.files.iter().filter(|(path, _)| {
+            let listing = path.len() + PATH_STATE_BYTES + PATH_BYTES;
+            self.files.contains_key(&**path) || self.has_room(&bytes, listing)
+        });
+        let listed: Vec<&(Box<str>, Language)> = listed.collect();
         let work = || {
             let mut found = Found::default();
-            while let Some((path, language)) =
-                walked.files.get(next.fetch_add(1, Ordering::Relaxed))
-            {
+            while let Some((path, language)) = listed.get(next.fetch_add(1, Ordering::Relaxed)) {
                 self.read_one(root, (&**path, *language), now_s, &bytes, &mut found);
             }
             found
@@ -148,6 +157,7 @@ impl Plan {
         std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let mut found = work();
+            found.unlisted = (walked.files.len() - listed.len()) as u64;
             for other in others {
                 match other.join() {
                     Ok(more) => found.join(more),
@@ -168,36 +178,34 @@ impl Plan {
     ) {
         let known = self.files.get(path);
         let stamp = known.and_then(|known| known.stamp);
-        if stamp.is_some() && Stamp::at(&self.root.join(path)) == stamp {
+        let needed = known.map_or(0, |known| known.needed);
+        let waits_no_more = needed > 0 && self.free(bytes) >= needed;
+        if stamp.is_some() && !waits_no_more && Stamp::at(&self.root.join(path)) == stamp {
             return;
         }
         found.read += 1;
         // What was said of it goes.
-        match known {
-            Some(known) => bytes.fetch_sub(known.listed_bytes(), Ordering::Relaxed),
-            None => bytes.fetch_add(
-                path.len() + PATH_STATE_BYTES + PATH_BYTES,
-                Ordering::Relaxed,
-            ),
+        let said = known.map_or(0, FileState::listed_bytes);
+        bytes.fetch_sub(said, Ordering::Relaxed);
+        let mut state = FileState {
+            language,
+            content: Err(Unread::Gone),
+            stamp: None,
+            needed: 0,
         };
-        let state = match read(root, Path::new(path), now_s) {
-            Err(unread) => FileState {
-                language,
-                content: Err(unread),
-                stamp: None,
-            },
+        match read(root, Path::new(path), now_s) {
+            Err(unread) => state.content = Err(unread),
             Ok(content) => {
                 let key = (FileHash::of(&content.bytes), language);
-                let known = self.content(&content.bytes, key, bytes, found);
-                // What there is no room for may have some later.
-                let waits = matches!(known, Err(Unread::NoRoom));
-                FileState {
-                    language,
-                    content: known,
-                    stamp: content.stamp.filter(|_| !waits),
-                }
+                state.stamp = content.stamp;
+                state.content = self
+                    .content(&content.bytes, key, bytes, found)
+                    .map_err(|why| {
+                        state.needed = why.needed;
+                        why.unread
+                    });
             }
-        };
+        }
         found.files.push((path.into(), state));
     }
 
@@ -207,21 +215,31 @@ impl Plan {
         key: ContentKey,
         bytes: &AtomicUsize,
         found: &mut Found,
-    ) -> Result<(FileHash, Arc<FileIndex>), Unread> {
+    ) -> Result<(FileHash, Arc<FileIndex>), Unkept> {
         let (hash, language) = key;
         let known = self.contents.get(&key).or_else(|| found.contents.get(&key));
         if let Some(known) = known {
             let file = Arc::clone(known);
-            let has_room = self.has_room(bytes, listed_bytes(&file));
-            return has_room.then_some((hash, file)).ok_or(Unread::NoRoom);
+            self.take_room(bytes, listed_bytes(&file))?;
+            return Ok((hash, file));
+        }
+        if self.free(bytes) < FILE_BYTES_MIN {
+            return Err(Unkept::no_room(FILE_BYTES_MIN));
         }
         found.parsed += 1;
         let file = Arc::new(read_source(language, read)?);
-        if !self.has_room(bytes, file.heap_bytes() + listed_bytes(&file)) {
-            return Err(Unread::NoRoom);
-        }
+        self.take_room(bytes, file.heap_bytes() + listed_bytes(&file))?;
         found.contents.insert(key, Arc::clone(&file));
         Ok((hash, file))
+    }
+
+    fn take_room(&self, bytes: &AtomicUsize, taken: usize) -> Result<(), Unkept> {
+        let has_room = self.has_room(bytes, taken);
+        has_room.then_some(()).ok_or(Unkept::no_room(taken))
+    }
+
+    fn free(&self, bytes: &AtomicUsize) -> usize {
+        self.bytes_max.saturating_sub(bytes.load(Ordering::Relaxed))
     }
 
     /// Takes so many bytes, if there are as many left.
@@ -231,6 +249,30 @@ impl Plan {
             bytes.fetch_sub(taken, Ordering::Relaxed);
         }
         has_room
+    }
+}
+
+/// No file takes less, whatever it says.
+const FILE_BYTES_MIN: usize = size_of::<FileIndex>();
+
+/// Why nothing is kept of a file, and how many bytes it needs where there was no room for them.
+struct Unkept {
+    unread: Unread,
+    needed: usize,
+}
+
+impl Unkept {
+    const fn no_room(needed: usize) -> Self {
+        Self {
+            unread: Unread::NoRoom,
+            needed,
+        }
+    }
+}
+
+impl From<Unread> for Unkept {
+    fn from(unread: Unread) -> Self {
+        Self { unread, needed: 0 }
     }
 }
 
@@ -262,6 +304,8 @@ struct Found {
     contents: Contents,
     parsed: usize,
     read: usize,
+    /// Files that are not even listed, since there is no room.
+    unlisted: u64,
 }
 
 impl Found {

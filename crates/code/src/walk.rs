@@ -17,7 +17,9 @@ use sillok_core::decision::Node;
 
 use crate::ignored::Ignored;
 use crate::language::Language;
-use crate::limits::{ENTRIES_MAX, FILES_MAX, FOLDERS_MAX, GLOBS_MAX, PATH_BYTES_MAX};
+use crate::limits::{
+    ENTRIES_MAX, FILES_MAX, FOLDERS_MAX, FOUND_BYTES_MAX, GLOBS_MAX, PATH_BYTES_MAX,
+};
 
 /// Why a work tree is not walked.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +58,8 @@ pub struct WalkOptions {
     pub entries_max: u64,
     /// Files that are listed, at most.
     pub files_max: usize,
+    /// Bytes of the paths that a walk finds, at most.
+    pub found_bytes_max: usize,
 }
 
 impl Default for WalkOptions {
@@ -65,6 +69,7 @@ impl Default for WalkOptions {
             ignored: vec!["**/*.test.ts".to_owned(), "dist/".to_owned()],
             entries_max: ENTRIES_MAX,
             files_max: FILES_MAX,
+            found_bytes_max: FOUND_BYTES_MAX,
         }
     }
 }
@@ -140,8 +145,22 @@ pub struct Walked {
     pub folders: Vec<PathBuf>,
     /// What was passed over.
     pub passed: Passed,
-    /// Whether the walk ended at its bound: which entries it did not come to is up to the file system.
+    /// Whether the walk ended at a bound: which entries it did not come to is up to the file system.
     pub is_cut: bool,
+    /// Bytes that what was found takes, about.
+    bytes: usize,
+}
+
+/// Bytes of a path that is found, beside its letters.
+const FOUND_BYTES: usize = size_of::<PathBuf>() + 16;
+
+impl Walked {
+    /// Whether there is room for what lies at a path. Where there is none, the walk is over.
+    fn has_room(&mut self, path: &Path, bytes_max: usize) -> bool {
+        self.bytes += path.as_os_str().len() + FOUND_BYTES;
+        self.is_cut |= self.bytes > bytes_max;
+        !self.is_cut
+    }
 }
 
 /// Where a root lies, whatever links lead there.
@@ -184,6 +203,9 @@ pub fn walk(
         match entry {
             Ok(entry) => take(root, options, &entry, only, &mut walked),
             Err(_) => walked.passed.unreadable += 1,
+        }
+        if walked.is_cut {
+            break;
         }
     }
     walked.passed.names += counts.names.load(Ordering::Relaxed);
@@ -271,7 +293,7 @@ fn take(
     };
     if kind.is_dir() {
         let is_asked_for = only.is_none_or(|only| path.ancestors().any(|it| only.contains(it)));
-        if is_asked_for {
+        if is_asked_for && walked.has_room(path, options.found_bytes_max) {
             walked.folders.push(path.to_owned());
         }
     } else if kind.is_symlink() {
@@ -283,7 +305,7 @@ fn take(
             walked.passed.names += 1;
         } else if walked.files.len() >= options.files_max {
             walked.passed.files += 1;
-        } else {
+        } else if walked.has_room(path, options.found_bytes_max) {
             walked.files.push((name.into(), language));
         }
     }

@@ -72,31 +72,40 @@ enum Told {
 impl Watch {
     /// Watches the work tree at `root`, and calls `tell` on a thread of its own with what changed. Folders are watched before
     /// what is in them is told, so that whoever looks at a batch misses nothing that happens later. A root that goes away
-    /// is told once, and once more when there is one again.
+    /// is told once, and once more when there is one again. One that is not there at first, or that the system does not watch,
+    /// is looked for in the same way.
     ///
     /// # Errors
-    /// [`Error`]
+    /// [`Error::Walk`] where the options cannot be kept to, and [`Error::Thread`].
     pub fn start(
         root: &Path,
         walk: WalkOptions,
         options: WatchOptions,
         tell: impl FnMut(Batch) + Send + 'static,
     ) -> Result<Self, Error> {
-        let root = canonical(root)?;
+        walk.check()?;
+        let root = canonical(root).unwrap_or_else(|_away| root.to_owned());
         let (sender, receiver) = sync_channel(EVENTS_MAX);
         let lost = Arc::new(AtomicBool::new(false));
-        let watcher = notify::recommended_watcher(handler(&root, &sender, &lost))?;
         let is_partial = Arc::new(AtomicBool::new(false));
         let mut folders = Folders {
             root,
             options: walk,
             folders_max: options.folders_max,
-            watcher,
+            told: (sender.clone(), Arc::clone(&lost)),
+            watcher: None,
             watched: BTreeSet::new(),
             is_lacking: false,
             is_partial: Arc::clone(&is_partial),
         };
-        folders.watch(None)?;
+        let failures = folders.watch(None).err().map_or(0, |error| {
+            not_watched(&error);
+            1
+        });
+        let again = match failures {
+            0 => folders.is_lacking.then_some(options.again),
+            _ => Some(backoff(failures)),
+        };
         let ends = Arc::new(AtomicBool::new(false));
         let gather = Gather {
             receiver,
@@ -105,8 +114,8 @@ impl Watch {
             debounce: Debounce::new(options.debounce),
             options,
             folders,
-            again: is_partial.load(Ordering::Relaxed).then_some(options.again),
-            failures: 0,
+            again,
+            failures,
         };
         let thread = std::thread::Builder::new()
             .name("code-watch".to_owned())
@@ -197,7 +206,10 @@ struct Folders {
     root: PathBuf,
     options: WalkOptions,
     folders_max: usize,
-    watcher: RecommendedWatcher,
+    /// Where a watcher hands on what it is told.
+    told: (SyncSender<Told>, Arc<AtomicBool>),
+    /// None until the system has one for it.
+    watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
     /// Whether some are not watched, and what is told of that.
     is_lacking: bool,
@@ -222,7 +234,7 @@ impl Folders {
             let room = self.folders_max.saturating_sub(self.watched.len());
             self.is_lacking |= folders.len() > room;
             folders.truncate(room);
-            if !self.add(folders)? {
+            if !self.add(&folders)? {
                 return Ok(());
             }
             // What came into a folder between the walk and its watch is told by nobody: it is looked for once more.
@@ -232,13 +244,21 @@ impl Folders {
     }
 
     /// Watches folders. Whether others may be watched that came meanwhile.
-    fn add(&mut self, folders: Vec<PathBuf>) -> Result<bool, Error> {
+    fn add(&mut self, folders: &[PathBuf]) -> Result<bool, Error> {
         let mut is_any = false;
-        let mut paths = self.watcher.paths_mut();
+        let watcher = match &mut self.watcher {
+            Some(watcher) => watcher,
+            none => {
+                let (sender, lost) = &self.told;
+                let watcher = notify::recommended_watcher(handler(&self.root, sender, lost))?;
+                none.insert(watcher)
+            }
+        };
+        let mut paths = watcher.paths_mut();
         for folder in folders {
-            match paths.add(&self.root.join(&folder), RecursiveMode::NonRecursive) {
+            match paths.add(&self.root.join(folder), RecursiveMode::NonRecursive) {
                 Ok(()) => {
-                    self.watched.insert(folder);
+                    self.watched.insert(folder.clone());
                     is_any = true;
                 }
                 // It is gone again.
@@ -261,7 +281,7 @@ impl Folders {
     fn forget(&mut self, only: Option<&BTreeSet<PathBuf>>) {
         let Some(only) = only else {
             for folder in core::mem::take(&mut self.watched) {
-                let _gone = self.watcher.unwatch(&self.root.join(&folder));
+                self.unwatch(&folder);
             }
             return;
         };
@@ -273,11 +293,21 @@ impl Folders {
                 .cloned()
                 .collect();
             for folder in below {
-                let _gone = self.watcher.unwatch(&self.root.join(&folder));
+                self.unwatch(&folder);
                 self.watched.remove(&folder);
             }
         }
     }
+
+    fn unwatch(&mut self, folder: &Path) {
+        if let Some(watcher) = &mut self.watcher {
+            let _gone = watcher.unwatch(&self.root.join(folder));
+        }
+    }
+}
+
+fn not_watched(error: &Error) {
+    tracing::warn!(%error, "a work tree is not watched until it is there again");
 }
 
 /// What the thread has.
@@ -342,7 +372,10 @@ impl Gather {
             }
             Err(error) => {
                 if self.failures == 0 {
-                    tracing::warn!(%error, "a work tree is not watched until it is there again");
+                    not_watched(&error);
+                }
+                // What lies there without being watched may be other than it was.
+                if self.failures == 0 || matches!(error, Error::Watch(_)) {
                     tell(batch);
                 }
                 self.failures = self.failures.saturating_add(1);

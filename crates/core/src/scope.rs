@@ -5,6 +5,7 @@
 
 use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 use std::sync::Arc;
 
@@ -70,13 +71,26 @@ impl fmt::Display for Level {
 }
 
 /// A scope, named by its canonical path. Always valid: it can only be made by parsing.
-#[derive(Clone, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Scope {
     path: Arc<str>,
 }
 
 /// By the path. Of thousands of nodes most are of one scope, so a scope and a copy of it are not compared byte by byte.
+impl PartialEq for Scope {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.path, &other.path) || self.path == other.path
+    }
+}
+
+impl Hash for Scope {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.path.hash(state);
+    }
+}
+
+/// As [`PartialEq`].
 impl Ord for Scope {
     fn cmp(&self, other: &Self) -> Ordering {
         if Arc::ptr_eq(&self.path, &other.path) {

@@ -57,7 +57,8 @@ pub struct Answer {
 /// The gate of one work tree, or of none. Several threads may ask it at once.
 #[derive(Debug)]
 pub struct Gate {
-    tree: Option<WorkTree>,
+    /// Where the work tree lies.
+    root: Option<PathBuf>,
     memory: Mutex<Memory>,
     /// Where what moved is written down.
     file: Option<PathBuf>,
@@ -72,7 +73,7 @@ impl Gate {
     #[must_use]
     pub fn without_tree() -> Self {
         Self {
-            tree: None,
+            root: None,
             memory: Mutex::default(),
             file: None,
         }
@@ -80,9 +81,15 @@ impl Gate {
 
     /// The gate of a work tree.
     #[must_use]
-    pub fn of(tree: WorkTree) -> Self {
+    pub fn of(tree: &WorkTree) -> Self {
+        Self::at(tree.path().to_owned())
+    }
+
+    /// The gate of the work tree that lies at a path, or will: as long as none does, all is unverifiable.
+    #[must_use]
+    pub fn at(root: PathBuf) -> Self {
         Self {
-            tree: Some(tree),
+            root: Some(root),
             ..Self::without_tree()
         }
     }
@@ -91,7 +98,7 @@ impl Gate {
     /// for one question finds there what another has searched for. The file must lie where only the user writes.
     #[must_use]
     pub fn remembering(self, file: PathBuf) -> Self {
-        let root = self.tree.as_ref().map(WorkTree::path);
+        let root = self.root.as_deref();
         let memory = root.map(|root| Memory::read(&file, root));
         Self {
             memory: Mutex::new(memory.unwrap_or_default()),
@@ -105,10 +112,10 @@ impl Gate {
     /// # Errors
     /// [`Error::Write`]
     pub fn write(&self) -> Result<(), Error> {
-        let (Some(tree), Some(file)) = (&self.tree, &self.file) else {
+        let (Some(root), Some(file)) = (&self.root, &self.file) else {
             return Ok(());
         };
-        let news = self.memory.lock().news(tree.path());
+        let news = self.memory.lock().news(root);
         news.map_or(Ok(()), |bytes| write(file, &bytes))
     }
 
@@ -117,8 +124,8 @@ impl Gate {
     pub fn check(&self, entries: &[&[Citation]], budget: Budget) -> Answer {
         let asked = asked(entries);
         // What lies at its path now is asked: a folder that was deleted meanwhile holds nothing, and says nothing.
-        let tree = self.tree.as_ref();
-        let Some(tree) = tree.and_then(|tree| WorkTree::at(tree.path()).ok()) else {
+        let root = self.root.as_ref();
+        let Some(tree) = root.and_then(|root| WorkTree::at(root).ok()) else {
             let unseen = asked.iter().map(|one| unseen(one, &Sight::NoTree));
             return answer(entries, unseen.collect(), false);
         };

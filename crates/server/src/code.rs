@@ -31,27 +31,19 @@ pub struct Code {
 
 impl Code {
     /// Follows the work trees that are configured. What is known of them is kept in `cache`. They are watched before this
-    /// returns, and read afterwards, on threads of their own.
+    /// returns, and read afterwards, on threads of their own. One that is not there, or cannot be watched, is told as failed and
+    /// tried again: it holds up no other.
     ///
     /// # Errors
-    /// `invalid_argument` naming the key, where one is not there or cannot be watched.
+    /// `invalid_argument` naming the key, where what is configured cannot be kept to.
     pub fn follow(config: &GraphConfig, cache: PathBuf) -> Result<Self, Error> {
         let trees = config.of_scopes()?;
         if trees.is_empty() || !config.enabled {
             return Ok(Self::default());
         }
-        for (scope, root) in &trees {
-            if !root.is_dir() {
-                let why = format!("{scope}: {} is no folder", root.display());
-                return Err(unusable(&why));
-            }
-        }
-        let gates = trees.iter().map(|(scope, root)| {
-            let tree = sillok_gate::WorkTree::at(root.clone());
-            let gate = tree.map(|tree| (scope.clone(), Arc::new(Gate::of(tree))));
-            gate.map_err(|error| unusable(&format!("{scope}: {error}")))
-        });
-        let gates = gates.collect::<Result<BTreeMap<Scope, Arc<Gate>>, Error>>()?;
+        let gates = trees.iter();
+        let gates = gates.map(|(scope, root)| (scope.clone(), Arc::new(Gate::at(root.clone()))));
+        let gates = gates.collect();
         let named = trees.iter();
         let options = FollowOptions {
             trees: named
@@ -314,13 +306,29 @@ mod tests {
     }
 
     #[test]
-    fn a_work_tree_that_is_not_there_is_refused_and_without_any_nothing_is_known() {
+    fn a_work_tree_that_is_not_there_yet_is_unavailable_until_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = "org/a/project/p";
+        let root = folder.path().join("later");
+        let code = Code::follow(&config(&[(at, root.clone())]), folder.path().join("cache"));
+        let code = code.unwrap();
+        let refused = waited(&code, at).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Unavailable);
+        assert!(!refused.message.contains("later"), "{refused}");
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join("a.py"), "").unwrap();
+        let began = Instant::now();
+        while waited(&code, at).map(|(_, found)| found) != Ok(vec!["a.py".to_owned()]) {
+            assert!(began.elapsed() < WAIT, "it is never followed");
+            sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn without_any_work_tree_nothing_is_known() {
         let folder = tempfile::tempdir().unwrap();
         let cache = || folder.path().join("cache");
         let at = "org/a/project/p";
-        let refused = Code::follow(&config(&[(at, folder.path().join("none"))]), cache());
-        let refused = refused.unwrap_err();
-        assert!(refused.message.contains("graph.work_trees"), "{refused}");
         let off = GraphConfig {
             enabled: false,
             ..config(&[(at, folder.path().to_owned())])

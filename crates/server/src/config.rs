@@ -12,8 +12,10 @@ mod index;
 pub mod layers;
 mod log;
 mod maintenance;
+mod mcp;
 mod server;
 mod telemetry;
+mod verification;
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -34,8 +36,10 @@ pub use index::{IndexConfig, IndexEngine};
 pub use layers::{Error, Layer, Layers, Loaded, Origin};
 pub use log::{LogConfig, LogFormat};
 pub use maintenance::{CronCalendar, MaintenanceConfig};
+pub use mcp::McpConfig;
 pub use server::ServerConfig;
 pub use telemetry::TelemetryConfig;
+pub use verification::{ProjectVerification, VerificationConfig};
 
 /// The configuration of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -75,6 +79,10 @@ pub struct Config {
     pub graph: GraphConfig,
     /// `[maintenance]`
     pub maintenance: MaintenanceConfig,
+    /// `[mcp]`
+    pub mcp: McpConfig,
+    /// `[verification]`
+    pub verification: VerificationConfig,
     /// `[dedup]`
     pub dedup: DedupConfig,
     /// `[nats]`
@@ -234,6 +242,8 @@ impl Config {
         self.graph.check()?;
         self.maintenance.check()?;
         self.cluster.check()?;
+        self.mcp.check()?;
+        self.verification.check()?;
         within(
             "node.passivate_after_ms",
             self.node.passivate_after_ms,

@@ -12,6 +12,7 @@ mod extract;
 mod graph;
 mod guard;
 mod held;
+mod mcp;
 pub(crate) mod metrics;
 mod queries;
 mod rate;
@@ -37,7 +38,7 @@ use tokio::sync::watch;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::code::Code;
-use crate::config::{Config, ServerConfig};
+use crate::config::{Config, McpConfig, ServerConfig};
 use crate::engine::Engine;
 use crate::secrets::TokenKey;
 use auth::Sessions;
@@ -61,6 +62,7 @@ struct Inner {
     store: Engine,
     name: String,
     config: ServerConfig,
+    mcp: McpConfig,
     key: TokenKey,
     sessions: Sessions,
     metrics: Metrics,
@@ -100,6 +102,7 @@ impl App {
             store,
             name: config.node.name.clone(),
             config: config.server.clone(),
+            mcp: config.mcp.clone(),
             key,
             sessions: Sessions::new(&config.server),
             metrics: Metrics::new(registry),
@@ -162,7 +165,8 @@ impl App {
 pub fn router(app: App) -> Router {
     let (interface, _) = routes::interface().split_for_parts();
     let (probes, _) = routes::probes().split_for_parts();
-    around(interface, probes, &app).with_state(app)
+    let api = around(interface, probes, &app).with_state(app.clone());
+    mcp::beside(api, &app)
 }
 
 /// What stands around all routes, from the inside out. The bound on requests under way is not for

@@ -60,7 +60,8 @@ impl Server {
     pub async fn start(config: Config) -> Result<Self, Error> {
         crate::logging::start(&config.log)?;
         let data = open_data_dir(&config).await?;
-        Self::start_with(config, data).await
+        // What starting takes is not part of whatever starts a server.
+        Box::pin(Self::start_with(config, data)).await
     }
 
     /// As [`start`](Self::start), as a node of a cluster: on a store that it shares with others.
@@ -70,7 +71,8 @@ impl Server {
     pub async fn start_shared(config: Config, store: AnyStore) -> Result<Self, Error> {
         crate::logging::start(&config.log)?;
         let data = open_shared(&config, store).await?;
-        Self::start_with(config, data).await
+        // What starting takes is not part of whatever starts a server.
+        Box::pin(Self::start_with(config, data)).await
     }
 
     async fn start_with(config: Config, mut data: OpenData) -> Result<Self, Error> {

@@ -24,8 +24,6 @@ mod again;
 
 /// Rows that lie side by side and are gone through between two looks at the clock. They are read by the page, without a look.
 const LOOKS_APART: usize = 64;
-/// Relations to one node that are held at once.
-const EDGES_AT_ONCE: usize = 256;
 
 /// Who looks at decisions and their relations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +71,35 @@ impl Viewer {
         match node {
             Node::Decision { scope, .. } | Node::Evidence { scope, .. } => self.sees(scope),
             Node::File { .. } | Node::Symbol { .. } => true,
+        }
+    }
+}
+
+/// A look at one node after the other: many that lie side by side are of one scope.
+struct Sight<'a> {
+    viewer: &'a Viewer,
+    /// The scope of the last one, and whether its decisions are seen.
+    last: Option<(Scope, bool)>,
+}
+
+impl<'a> Sight<'a> {
+    const fn of(viewer: &'a Viewer) -> Self {
+        let last = None;
+        Self { viewer, last }
+    }
+
+    /// As [`Viewer::sees_node`].
+    fn sees_node(&mut self, node: &Node) -> bool {
+        let Some(scope) = node.scope() else {
+            return self.viewer.sees_node(node);
+        };
+        match &self.last {
+            Some((last, sees)) if last == scope => *sees,
+            _ => {
+                let sees = self.viewer.sees(scope);
+                self.last = Some((scope.clone(), sees));
+                sees
+            }
         }
     }
 }
@@ -251,6 +278,7 @@ impl<T: Txn> Look<'_, T> {
         seen.out.retain(|edge| viewer.sees_node(&edge.to));
         walk.part(node, seen.out.drain(..));
         let mut decoder = related::Decoder::default();
+        let mut sight = Sight::of(viewer);
         for range in viewer.relations_to(node) {
             if self.is_over() {
                 return Ok(Looked::Partly(seen));
@@ -263,21 +291,14 @@ impl<T: Txn> Look<'_, T> {
                 if self.is_late() {
                     return Ok(Looked::Partly(seen));
                 }
-                let kind = related::kind(&key)?;
-                if kind.is_some_and(|kind| !walk.follows_back(node, kind)) {
-                    continue;
-                }
-                let told = decoder.decode(&key, &value)?;
+                let told =
+                    decoder.decode_wanted(&key, &value, |kind| walk.follows_back(node, kind))?;
                 // The place of a node is a hash, which another node may share, and so is that of a scope.
-                let NamedEdge { edge, .. } = &told;
-                if edge.to == *node && viewer.sees_node(&edge.from) {
-                    seen.into.push(told);
-                }
-                if seen.into.len() == EDGES_AT_ONCE {
-                    walk.part(node, seen.into.drain(..));
-                }
+                let told = told.filter(|NamedEdge { edge, .. }| {
+                    edge.to == *node && sight.sees_node(&edge.from)
+                });
+                walk.part(node, told);
             }
-            walk.part(node, seen.into.drain(..));
         }
         Ok(Looked::Seen(seen))
     }

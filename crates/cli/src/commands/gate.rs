@@ -39,7 +39,7 @@ pub async fn checked(answer: RecallAnswer, tree: Option<WorkTree>) -> (RecallAns
     let root = tree.path().to_owned();
     let mut held = answer.clone();
     let checked = tokio::task::spawn_blocking(move || {
-        let displaced = hold(&mut held, &Gate::of(tree), Budget::PATIENT);
+        let displaced = hold(&mut held, &Gate::of(&tree), Budget::PATIENT);
         (held, displaced)
     });
     // A panic in there is one of ours: nothing is said of the results, as without a work tree.

@@ -1,10 +1,15 @@
 //! `serve`, `status` and `openapi`
 
 use serde_json::{Value, json};
+use sillok_core::circular::Language;
 use sillok_server::Server;
+use sillok_server::config::VerificationConfig;
+use tokio::task::JoinHandle;
 
 use crate::args::{Global, Serve};
-use crate::data_directory::{Context, DataDirectory};
+use crate::client::{Client, RetryPolicy};
+use crate::data_directory::{Context, DataDirectory, read_token};
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::output::{Output, Style, note, one_line, print};
 use crate::session::Session;
@@ -22,6 +27,7 @@ pub async fn run(global: &Global, serve: &Serve) -> Result<(), Failure> {
         .collect();
     let config = settings::load(global, &flags)?.config;
     let data = DataDirectory::at(&config.server.data);
+    let (verification, language) = (config.verification.clone(), config.server.language);
     // Before anybody can see that the server is ready.
     let stop = asked_to_stop();
     let server = Box::pin(Server::start(config)).await?;
@@ -46,8 +52,31 @@ pub async fn run(global: &Global, serve: &Serve) -> Result<(), Failure> {
             server.admin_token_file().display()
         ));
     }
-    Box::pin(server.run(stop)).await?;
-    Ok(())
+    let endings = endings(&server, &data, verification, language)?;
+    let served = Box::pin(server.run(stop)).await;
+    for ending in endings {
+        ending.abort();
+    }
+    Ok(served?)
+}
+
+/// Begins to end the tasks of each project that names its verification. They wait until the server runs.
+fn endings(
+    server: &Server,
+    data: &DataDirectory,
+    verification: VerificationConfig,
+    language: Language,
+) -> Result<Vec<JoinHandle<()>>, Failure> {
+    if verification.projects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let token = read_token(&server.admin_token_file())?;
+    let client = Client::new(&server.url(), token, RetryPolicy::default())?;
+    let begin = |project| {
+        let ending = Ending::new(client.clone(), project, language, data.path());
+        tokio::spawn(Box::pin(ending.run()))
+    };
+    Ok(verification.projects.into_iter().map(begin).collect())
 }
 
 /// Listens from now on, and completes when the user or the system asks the process to end. A

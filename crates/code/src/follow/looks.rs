@@ -229,7 +229,10 @@ impl Looks {
         let put_in = match resolved {
             Ok(Some(resolved)) => self.change(name, |index| index.put_resolved(name, resolved)),
             Ok(None) => self.change(name, |_| ()),
-            Err(_panic) => Err(BROKEN.to_owned()),
+            Err(_panic) => {
+                self.reset(name);
+                Err(BROKEN.to_owned())
+            }
         };
         self.idle_at = Some(Instant::now() + CACHE_IDLE);
         self.bytes_most = self.bytes_most.max(self.index.content_bytes());
@@ -252,6 +255,14 @@ impl Looks {
         tree.failed(why, Instant::now());
     }
 
+    /// Begins a work tree anew, where something came to no end that must.
+    fn reset(&mut self, name: &str) {
+        self.index.reset_tree(name);
+        if let Some(tree) = self.trees.get_mut(name) {
+            tree.settles = None;
+        }
+    }
+
     /// Changes what is known of a work tree. Of one of which nothing was known yet, nothing is shown until all is.
     fn change<T>(
         &mut self,
@@ -271,10 +282,7 @@ impl Looks {
         let index = &mut self.index;
         let changed = catch_unwind(AssertUnwindSafe(|| change(index)));
         if changed.is_err() {
-            self.index.reset_tree(name);
-            if let Some(tree) = self.trees.get_mut(name) {
-                tree.settles = None;
-            }
+            self.reset(name);
         }
         if let Some(shown) = &mut shown {
             **shown = self.index.snapshot(name);

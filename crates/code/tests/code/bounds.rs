@@ -2,14 +2,15 @@
 
 use std::fmt::Write;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use proptest::prelude::*;
 use sillok_code::limits::{
     CALLS_MAX, EDGES_MAX, FILE_BYTES_MAX, FILE_LOOKUPS_MAX, HEADERS_MAX, IMPORTS_MAX, NESTING_MAX,
     SYMBOLS_MAX,
 };
-use sillok_code::{CodeIndex, Error, Language, Unread, index};
+use sillok_code::walk::walk;
+use sillok_code::{CodeIndex, Error, Language, Unread, WalkOptions, index};
 use sillok_core::decision::Node;
 
 use crate::tree::{Tree, look, paths};
@@ -216,6 +217,70 @@ fn copies_of_one_file_have_no_more_room_than_other_files() {
 }
 
 #[test]
+fn what_there_is_no_room_for_is_neither_read_again_without_more_nor_listed_without_any() {
+    let tree = Tree::new(&[]);
+    for at in 0..20 {
+        tree.write(&format!("m{at:02}.py"), format!("def f{at:02}(): pass\n"));
+    }
+    // Long enough after the files were written to tell them from what is written later.
+    let look = |index: &mut CodeIndex| {
+        let plan = index.plan("t").unwrap();
+        let scanned = plan.look(None, SystemTime::now() + Duration::from_secs(60));
+        index.apply(scanned.unwrap()).unwrap()
+    };
+    let made = |bytes_max: usize| {
+        let mut index = CodeIndex::new();
+        index.set_bytes_max(bytes_max);
+        index.add_tree("t", tree.root(), WalkOptions::default());
+        (look(&mut index), index)
+    };
+    let whole = made(usize::MAX).1.content_bytes();
+    let (first, mut index) = made(whole - 1);
+    assert!(first.read == 20 && first.parsed >= 18, "{first:?}");
+    // A look sets room aside for names that a path may have and these have not: the next ones find it.
+    for _ in 0..3 {
+        look(&mut index);
+    }
+    let roomless = |index: &CodeIndex| index.tree("t").unwrap().totals().unread;
+    assert_eq!(roomless(&index), 1);
+    let again = look(&mut index);
+    assert_eq!((again.read, again.parsed), (0, 0));
+    index.set_bytes_max(whole);
+    let again = look(&mut index);
+    assert_eq!((again.read, again.parsed, roomless(&index)), (1, 1, 0));
+    // Where there is room for some paths alone, nothing is parsed, and the others are counted.
+    let (first, index) = made(1_900);
+    let known = index.tree("t").unwrap();
+    assert_eq!(first.parsed, 0);
+    assert!(known.len() > 2 && known.len() < 10, "{}", known.len());
+    assert_eq!(known.passed().files, 20 - known.len() as u64);
+    assert!(index.content_bytes() <= 1_900);
+}
+
+#[test]
+fn a_walk_finds_only_so_many_bytes_of_paths() {
+    let tree = Tree::new(&[]);
+    let name = "n".repeat(200);
+    for at in 0..30 {
+        tree.write(&format!("{name}{at}/m.py"), "");
+    }
+    let walked = |found_bytes_max| {
+        let options = WalkOptions {
+            found_bytes_max,
+            ..WalkOptions::default()
+        };
+        walk(tree.root(), &options, None).unwrap()
+    };
+    let cut = walked(30 * 200);
+    assert!(cut.is_cut && cut.folders.len() + cut.files.len() < 30);
+    let whole = walked(30 * 600);
+    assert_eq!(
+        (whole.is_cut, whole.folders.len(), whole.files.len()),
+        (false, 31, 30)
+    );
+}
+
+#[test]
 fn imports_of_one_file_mean_only_so_many_files_and_only_as_far_as_there_is_room() {
     let tree = Tree::new(&[]);
     for at in 0..256 {
@@ -288,7 +353,7 @@ fn a_file_of_many_imports_that_many_files_may_be_is_looked_at_only_so_far() {
     tree.write("x0/h.h", "");
     let changes = look(&mut index, "t", tree.root(), Some(paths(&["x0/h.h"])));
     assert!(changes.looked_up < most, "{}", changes.looked_up);
-    assert_eq!(index.tree("t").unwrap().imports_of("main.c").len(), 0);
+    assert_eq!(index.tree("t").unwrap().imports_of("main.c").len(), 1);
     tree.write("y.h", "");
     let changes = look(&mut index, "t", tree.root(), Some(paths(&["y.h"])));
     assert!(changes.looked_up <= 1, "{}", changes.looked_up);

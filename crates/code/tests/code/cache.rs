@@ -88,6 +88,30 @@ fn the_folder_of_a_cache_is_made_for_nobody_else_and_what_is_no_folder_is_an_err
 }
 
 #[test]
+fn two_that_store_at_once_have_their_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let indexes = [0, 1].map(|at| {
+        let source: String = (0..500)
+            .map(|name| format!("def f{name}_{at}(): pass\n"))
+            .collect();
+        Tree::new(&[("a.py", source.as_str())]).index()
+    });
+    let path = folder.path();
+    std::thread::scope(|scope| {
+        for index in &indexes {
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    index.save(path).unwrap();
+                    let loaded = CodeIndex::load(path).unwrap();
+                    assert!(matches!(loaded, Loaded::Whole(_)), "{loaded:?}");
+                }
+            });
+        }
+    });
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn what_a_server_left_that_ended_while_it_stored_is_gone_with_the_next_save() {
     let (tree, folder) = (Tree::new(&FILES), tempfile::tempdir().unwrap());
     let index = tree.index();

@@ -134,6 +134,7 @@ fn one_changed_file_is_one_parse() {
         changed: vec!["a.py".into()],
         read: 1,
         parsed: 1,
+        looked_up: 1,
         ..Changes::default()
     };
     assert_eq!(changes, expected);

@@ -345,6 +345,18 @@ fn looks_at_single_files_list_no_more_than_all_of_them_may() {
 }
 
 #[test]
+fn rules_at_the_root_concern_everything_and_what_was_passed_over_is_counted_anew() {
+    let tree = Tree::new(&[("a.py", "")]);
+    symlink("a.py", tree.root().join("b.py")).unwrap();
+    let mut index = tree.index();
+    assert_eq!(index.tree("t").unwrap().passed().links, 1);
+    tree.remove("b.py");
+    tree.write(".gitignore", "c.py\n");
+    look(&mut index, "t", tree.root(), Some(paths(&[".gitignore"])));
+    assert_eq!(index.tree("t").unwrap().passed().links, 0);
+}
+
+#[test]
 fn only_the_folders_that_are_named_are_read() {
     let tree = Tree::new(&[
         (".gitignore", "*.gen.py\n"),

@@ -316,6 +316,36 @@ fn a_root_that_goes_away_is_said_to_and_followed_again_when_it_is_back() {
 }
 
 #[test]
+fn a_root_that_is_not_there_yet_holds_up_no_other_and_is_followed_once_it_is() {
+    let (there, later) = (Tree::new(&[("a.py", "")]), Tree::new(&[]));
+    let root = later.root().join("later");
+    let options = FollowOptions {
+        trees: vec![
+            ("later".to_owned(), root.clone()),
+            ("t".to_owned(), there.root().to_owned()),
+        ],
+        watch: soon(),
+        ..FollowOptions::default()
+    };
+    let follower = Follower::start(options).unwrap();
+    wait(&follower, "the other is not looked at", is_done);
+    let begun = Instant::now();
+    let is_so = |what: &dyn Fn(&TreeStatus) -> bool| {
+        while !what(&follower.status("later").unwrap()) {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", follower.status("later"));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    is_so(&|status| matches!(status.state, LookState::Failed(_)) && status.is_partial);
+    later.write("later/b.py", "");
+    let len = || follower.tree("later").unwrap().len();
+    is_so(&|status| is_done(status) && !status.is_partial && len() == 1);
+    // And it is watched.
+    later.write("later/c.py", "");
+    is_so(&|_| len() == 2);
+}
+
+#[test]
 fn a_root_that_is_a_link_is_the_folder_that_it_leads_to() {
     let tree = Tree::new(&[("a.py", "def a(): pass\n")]);
     let folder = tempfile::tempdir().unwrap();

@@ -319,13 +319,13 @@ impl Walk {
         let (ways, further) = ways.into_room(room);
         let further = if room == 0 { further.min(1) } else { further };
         self.left_out += further as u64;
+        // Once the walk is cut, nobody asks what is known.
+        if self.left_out == 0 {
+            self.known.add_all(ways.iter().map(|way| way.to()));
+        }
         self.affected.reserve(ways.len());
         for way in ways {
             let node = way.to().clone();
-            // Once the walk is cut, nobody asks what is known.
-            if self.left_out == 0 {
-                self.known.add(&node);
-            }
             let Way { by, name, .. } = *way;
             let (title, rank) = name.map(|name| (name.title, name.rank)).unzip();
             self.affected.push(Affected {
@@ -393,6 +393,25 @@ impl Known {
             Node::File { .. } | Node::Symbol { .. } | Node::Evidence { .. } => {
                 self.others.contains(node)
             }
+        }
+    }
+
+    /// Adds nodes. A set that is made of many at once is made sooner than one that takes them one by one.
+    fn add_all<'a>(&mut self, nodes: impl Iterator<Item = &'a Node>) {
+        let mut decisions = Vec::new();
+        for node in nodes {
+            match node {
+                Node::Decision { scope, root } => decisions.push((*root, scope.clone())),
+                Node::File { .. } | Node::Symbol { .. } | Node::Evidence { .. } => {
+                    self.others.insert(node.clone());
+                }
+            }
+        }
+        if self.decisions.len() < decisions.len() {
+            let before = core::mem::replace(&mut self.decisions, decisions.into_iter().collect());
+            self.decisions.extend(before);
+        } else {
+            self.decisions.extend(decisions);
         }
     }
 

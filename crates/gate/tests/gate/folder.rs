@@ -36,7 +36,7 @@ impl Folder {
     }
 
     pub(crate) fn gate(&self) -> Gate {
-        Gate::of(WorkTree::at(self.root()).unwrap())
+        Gate::of(&WorkTree::at(self.root()).unwrap())
     }
 
     /// A citation of lines as they are now, or of the whole file.

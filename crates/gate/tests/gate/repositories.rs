@@ -47,7 +47,7 @@ fn repository() -> Folder {
 }
 
 fn around(path: &Path) -> Gate {
-    Gate::of(WorkTree::around(path).unwrap().unwrap())
+    Gate::of(&WorkTree::around(path).unwrap().unwrap())
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn the_work_tree_is_found_from_any_folder_in_it() {
     for path in [folder.root().to_owned(), folder.path("src")] {
         let tree = WorkTree::around(&path).unwrap().unwrap();
         assert_eq!(tree.path(), folder.root().canonicalize().unwrap());
-        assert_eq!(told(&Gate::of(tree), &cited).0, Verdict::Valid);
+        assert_eq!(told(&Gate::of(&tree), &cited).0, Verdict::Valid);
     }
 }
 

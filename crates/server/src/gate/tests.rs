@@ -85,7 +85,7 @@ fn found(root: &Path) -> RecallAnswer {
 
 fn held(found: &RecallAnswer, root: &Path) -> (RecallAnswer, Displaced) {
     let mut held = found.clone();
-    let gate = Gate::of(WorkTree::at(root).unwrap());
+    let gate = Gate::of(&WorkTree::at(root).unwrap());
     let displaced = hold(&mut held, &gate, Budget::WHOLE);
     (held, displaced)
 }
@@ -136,7 +136,7 @@ fn without_a_work_tree_all_is_given_and_marked() {
     assert!(marks.eq([Verdict::Unverifiable; 4]));
     assert!(displaced.gone.is_empty() && displaced.moved.is_empty());
     // Nor where it was deleted since.
-    let gate = Gate::of(WorkTree::at(folder.path()).unwrap());
+    let gate = Gate::of(&WorkTree::at(folder.path()).unwrap());
     drop(folder);
     let mut told = found.clone();
     hold(&mut told, &gate, Budget::WHOLE);
@@ -155,7 +155,7 @@ fn what_was_not_looked_for_everywhere_is_looked_for_on_and_known_by_the_next_ans
         files_max: 0,
         ..Budget::ANSWER
     };
-    let gate = Gate::of(WorkTree::at(root).unwrap());
+    let gate = Gate::of(&WorkTree::at(root).unwrap());
     let mut told = found.clone();
     let displaced = hold(&mut told, &gate, nothing);
     assert_eq!((told.stale, told.results.len()), (0, 4));

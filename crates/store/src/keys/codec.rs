@@ -188,6 +188,15 @@ impl<'a> KeyReader<'a> {
         Ok(*part)
     }
 
+    /// Passes over that many bytes.
+    pub(super) fn skip(&mut self, bytes: usize) -> Result<(), Error> {
+        let Some(rest) = self.rest.get(bytes..) else {
+            return Err(self.corrupt("the key is too short"));
+        };
+        self.rest = rest;
+        Ok(())
+    }
+
     pub(super) fn scope(&mut self) -> Result<ScopeKey, Error> {
         self.array().map(ScopeKey::from_bytes)
     }

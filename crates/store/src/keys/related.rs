@@ -18,13 +18,16 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use sillok_core::decision::{DecisionName, Edge, NamedEdge, Node, RelationKind, RelationName};
+use sillok_core::decision::{Edge, NamedEdge, Node, RelationKind, RelationName};
 use sillok_core::id::{DecisionId, EvidenceId};
 use sillok_core::scope::{Level, Scope};
-use sillok_core::{Error as CoreError, ErrorCode};
 
 use super::{Family, codec};
 use crate::{Error, KeyRange};
+
+mod decoder;
+
+pub use decoder::Decoder;
 
 const FAMILY: Family = Family::Related;
 /// The edge alone.
@@ -123,8 +126,8 @@ impl KindKey {
     /// The kind, where the key says all of it; none of one that is declared, which the edge says.
     #[must_use]
     pub fn built_in(&self) -> Option<RelationKind> {
-        let mut kinds = RelationKind::BUILT_IN.into_iter();
-        kinds.find(|kind| kind.ordinal() == self.ordinal)
+        let mut kinds = RelationKind::BUILT_IN.iter();
+        kinds.nth(usize::from(self.ordinal)).copied()
     }
 
     fn parse(mut reader: codec::KeyReader<'_>) -> Result<Self, Error> {
@@ -207,21 +210,13 @@ pub fn parse(key: &[u8]) -> Result<Key, Error> {
     })
 }
 
-/// The kind that a key says, as [`KindKey::built_in`]. Nothing else of the key is looked at.
-///
-/// # Errors
-/// `Corrupt`.
-pub fn kind(key: &[u8]) -> Result<Option<RelationKind>, Error> {
-    let (_, reader) = root(key)?;
-    Ok(KindKey::parse(reader)?.built_in())
-}
-
-/// The decision that a key says, and what is behind it.
-fn root(key: &[u8]) -> Result<(DecisionId, codec::KeyReader<'_>), Error> {
+/// The decision that a key says, and the kind as [`KindKey::built_in`]. What it points to and the scope are not looked at.
+pub(super) fn root_and_kind(key: &[u8]) -> Result<(DecisionId, Option<RelationKind>), Error> {
     const BEFORE: usize = NodeKey::LEN + ScopePath::LEN;
     let mut reader = codec::KeyReader::new(FAMILY, key)?;
-    reader.array::<BEFORE>()?;
-    Ok((DecisionId::from_bytes(reader.array()?), reader))
+    reader.skip(BEFORE)?;
+    let root = DecisionId::from_bytes(reader.array()?);
+    Ok((root, KindKey::parse(reader)?.built_in()))
 }
 
 /// The relations to a node that decisions of `scope` say, and of no other.
@@ -317,118 +312,5 @@ impl<'a> At<'a> {
             .checked_sub(1)
             .and_then(|skipped| ends.nth(skipped))
             .map(|end| &from[..end])
-    }
-}
-
-/// A short row.
-type Short<'a> = (&'a str, RelationKind, To<'a>, DecisionName);
-/// An edge of a former row, its nodes as text.
-type Former<'a> = (&'a str, RelationKind, &'a str);
-
-/// Reads rows one after the other. What one has in common with the row before it, the node that they lie under and the scope of
-/// their decisions, is not made anew.
-#[derive(Debug, Default)]
-pub struct Decoder {
-    /// The scope that the last edge came from.
-    scope: Option<Scope>,
-    /// The last scope that an edge led to and did not come from.
-    other: Option<Scope>,
-    /// What the last edge led to that was told as text, as it is written.
-    to: Option<(String, Node)>,
-}
-
-impl Decoder {
-    /// As [`decode`].
-    ///
-    /// # Errors
-    /// `Corrupt`.
-    pub fn decode(&mut self, key: &[u8], value: &[u8]) -> Result<NamedEdge, Error> {
-        let formats = WITHOUT_NAME..=SHORT;
-        let (edge, name) = match codec::open_any(FAMILY, formats, key, value)? {
-            (WITHOUT_NAME, fields) => {
-                let edge: Former<'_> = codec::decode_fields(FAMILY, key, fields)?;
-                (self.former(edge), None)
-            }
-            (NAMED, fields) => {
-                let (edge, name): (Former<'_>, DecisionName) =
-                    codec::decode_fields(FAMILY, key, fields)?;
-                (self.former(edge), Some(name))
-            }
-            (_, fields) => {
-                let (scope, kind, to, name): Short<'_> = codec::decode_fields(FAMILY, key, fields)?;
-                let (root, _) = root(key)?;
-                (self.short(scope, root, kind, to), Some(name))
-            }
-        };
-        let edge = edge.map_err(|error: CoreError| {
-            let reason = format!("the value does not decode: {error}");
-            codec::corrupt(FAMILY, key, reason)
-        })?;
-        Ok(NamedEdge { edge, name })
-    }
-
-    fn short(
-        &mut self,
-        path: &str,
-        root: DecisionId,
-        kind: RelationKind,
-        to: To<'_>,
-    ) -> Result<Edge, CoreError> {
-        let from = known(&mut self.scope, path)?;
-        let to = match to {
-            To::Decision(at, root) => Node::Decision {
-                scope: self.scope_of(&at, &from, path)?,
-                root,
-            },
-            To::Evidence(at, id) => Node::Evidence {
-                scope: self.scope_of(&at, &from, path)?,
-                id,
-            },
-            To::Place(text) => self.to(&text)?,
-        };
-        let from = Node::Decision { scope: from, root };
-        Ok(Edge { from, kind, to })
-    }
-
-    fn scope_of<'a>(
-        &mut self,
-        at: &At<'a>,
-        from: &Scope,
-        path: &'a str,
-    ) -> Result<Scope, CoreError> {
-        match at.path(path) {
-            Some(same) if same == path => Ok(from.clone()),
-            Some(other) => known(&mut self.other, other),
-            None => Err(CoreError::new(
-                ErrorCode::InvalidScope,
-                format!("no scope of that level lies around {path}"),
-            )),
-        }
-    }
-
-    fn former(&mut self, (from, kind, to): Former<'_>) -> Result<Edge, CoreError> {
-        let from = Node::read(from, self.scope.as_ref())?;
-        self.scope = from.scope().cloned();
-        let to = self.to(to)?;
-        Ok(Edge { from, kind, to })
-    }
-
-    fn to(&mut self, text: &str) -> Result<Node, CoreError> {
-        if let Some((known, node)) = &self.to
-            && known == text
-        {
-            return Ok(node.clone());
-        }
-        let node = Node::read(text, self.scope.as_ref())?;
-        self.to = Some((text.to_owned(), node.clone()));
-        Ok(node)
-    }
-}
-
-/// The scope of that path: the one that is known, where it is that one.
-fn known(last: &mut Option<Scope>, path: &str) -> Result<Scope, CoreError> {
-    match last {
-        Some(known) if known.as_str() == path => Ok(known.clone()),
-        _ => Ok(last.insert(Scope::parse(path)?).clone()),
     }
 }

@@ -42,12 +42,12 @@ pub struct WorkTreeView {
     pub unread: u64,
     /// What is not told of the files that were read, by what: `errors` (files of which the parser did not understand a part),
     /// `cut` (files with more than is kept of one), the `symbols`, `imports` and `calls` of those that are missing, `names`
-    /// (symbols whose names decisions cannot say, such as with an `@` in them, or that hold a key), and `unfollowed` (files whose imports are not all
-    /// followed: for want of room, since they are too many, or not yet, after a change that concerns many).
+    /// (symbols whose names decisions cannot say, such as with an `@` in them, or that hold a key), and `unfollowed` (files whose
+    /// imports are not all followed: for want of room, since they are too many, or not yet, after a change that concerns many).
     pub left_out: BTreeMap<String, u64>,
-    /// Entries that were passed over, by why: `links`, `special` (devices, pipes, sockets), `names` (no UTF-8, too long, with
-    /// a backslash or a control character, or with a key in them), `unreadable`, `files` (over the number that is listed), `rules` (files of what git
-    /// ignores that were not read).
+    /// Entries that were passed over, by why: `links`, `special` (devices, pipes, sockets), `names` (no UTF-8, too long, with a
+    /// backslash or a control character, or with a key in them), `unreadable`, `files` (over the number that is listed, or for
+    /// which there is no room), `rules` (files of what git ignores that were not read).
     pub passed: BTreeMap<String, u64>,
     /// Whether the look ended at its bound, so that something is missing.
     pub cut: bool,

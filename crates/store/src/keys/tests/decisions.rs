@@ -65,7 +65,7 @@ proptest! {
             let place = related::Key { scope: related::ScopePath::of(from), ..a.related() };
             let key = related::key(&place);
             prop_assert_eq!(related::parse(&key).unwrap(), place);
-            prop_assert_eq!(related::kind(&key).unwrap(), place.kind.built_in());
+            prop_assert_eq!(related::root_and_kind(&key).unwrap(), (place.root, place.kind.built_in()));
             for asked in &scopes {
                 let exact = related::range_from(&node, asked);
                 prop_assert_eq!(exact.contains(&key), asked == from, "{} in {}", from, asked);
@@ -89,16 +89,23 @@ proptest! {
 
     #[test]
     fn whatever_rows_are_read_before_it_a_row_says_what_it_says(
-        rows in proptest::collection::vec((parts(), parts(), 0usize..4), 1..12),
+        rows in proptest::collection::vec((parts(), parts(), 0usize..6), 1..12),
     ) {
-        // Nodes, scopes and decisions of one row and of the one before it are the same and are not.
+        // Nodes, scopes and decisions of one row and of the one before it are the same and are not; some lead to a scope around.
         let (mut decoder, mut last) = (related::Decoder::default(), golden().named_edge());
         for (p, to, what) in rows {
             let mut named = p.named_edge();
             if what % 2 == 0 {
                 named.edge.from = last.edge.from.clone();
             }
-            named.edge.to = if what < 2 { last.edge.to } else { to.edge().to };
+            named.edge.to = match what {
+                0 | 1 => last.edge.to,
+                2 | 3 => to.edge().to,
+                _ => Node::Decision {
+                    scope: named.edge.from.scope().unwrap().with_ancestors().pop().unwrap(),
+                    root: to.related().root,
+                },
+            };
             named.name = named.name.filter(|_| p.flag);
             let key = related::key(&related::Key::of(&named.edge).unwrap());
             let value = related::encode(&named);

@@ -1,0 +1,16 @@
+//! Flags of `mcp`.
+
+use clap::Args;
+use sillok_core::scope::Scope;
+use sillok_mcp::ToolSet;
+
+/// `mcp`
+#[derive(Debug, Args)]
+pub struct Mcp {
+    /// Which tools: work, review or all
+    #[arg(long, default_value_t, value_name = "SET")]
+    pub tools: ToolSet,
+    /// Scope whose task logs and decisions are listed as resources
+    #[arg(long, env = "SILLOK_SCOPE", value_name = "SCOPE")]
+    pub scope: Option<Scope>,
+}

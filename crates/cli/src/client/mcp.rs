@@ -1,0 +1,119 @@
+//! The API as the tools of the Model Context Protocol call it: over this client.
+//!
+//! Owns the way to whichever server runs now. It opens no store and starts no server; where none runs a call is told so, and the
+//! next one looks again: an agent's host starts this process before anybody starts a server, and keeps it when that one restarts.
+
+use serde_json::Value;
+use sillok_mcp::api::{Answer, Api, Caller, Outage, Request, Sent};
+use tokio::sync::Mutex;
+
+use super::Client;
+use crate::args::Global;
+use crate::failure::Failure;
+use crate::session::{Need, Session};
+
+/// Speaks to the server that serves the data directory, or that the flags name, with the one token of this process.
+#[derive(Debug)]
+pub struct RunningServer {
+    global: Global,
+    /// The server that answered last.
+    client: Mutex<Option<Client>>,
+}
+
+impl RunningServer {
+    /// Whichever server `global` leads to. None is looked for before the first call.
+    #[must_use]
+    pub fn new(global: &Global) -> Self {
+        Self {
+            global: global.clone(),
+            client: Mutex::new(None),
+        }
+    }
+
+    async fn client(&self) -> Result<Client, Failure> {
+        let mut known = self.client.lock().await;
+        if let Some(client) = &*known {
+            return Ok(client.clone());
+        }
+        let client = Session::open(&self.global, Need::Server).await?.client;
+        *known = Some(client.clone());
+        Ok(client)
+    }
+
+    async fn ask(&self, request: Request) -> Result<Answer, Outage> {
+        let found = self.client().await;
+        let client = found.map_err(|failure| Outage::Unsent(said(&failure)))?;
+        let path = request.path;
+        let answered: Result<Value, Failure> = match request.sent {
+            Sent::Query(query) => client.get(path, &query).await,
+            Sent::Question(body) => client.ask(path, &body).await,
+            Sent::Command(body, command) => client.write_as(command, path, &body).await,
+        };
+        match answered {
+            Ok(body) => Ok(Answer { status: 200, body }),
+            Err(Failure::Refused(problem)) => Ok(Answer {
+                status: problem.status,
+                body: serde_json::to_value(&problem).expect("plain data is JSON"),
+            }),
+            Err(failure) => {
+                // It may listen elsewhere by now.
+                *self.client.lock().await = None;
+                Err(outage(&failure))
+            }
+        }
+    }
+}
+
+impl Api for RunningServer {
+    async fn send(&self, _caller: &Caller, request: Request) -> Result<Answer, Outage> {
+        let deadline = request.deadline;
+        let in_time = tokio::time::timeout(deadline, self.ask(request)).await;
+        in_time.unwrap_or(Err(Outage::Late))
+    }
+}
+
+fn outage(failure: &Failure) -> Outage {
+    let why = said(failure);
+    match failure {
+        Failure::Foreign { .. } => Outage::Foreign(why),
+        Failure::Unreachable { source, .. } if source.is_connect() => Outage::Unsent(why),
+        _ => Outage::Unreachable(why),
+    }
+}
+
+fn said(failure: &Failure) -> String {
+    match failure.advice() {
+        Some(advice) => format!("{failure}. {advice}"),
+        None => failure.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sillok_mcp::limits::DEADLINE;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn where_no_server_runs_a_call_is_told_so_and_none_is_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let global = Global {
+            data: Some(folder.path().into()),
+            ..Global::default()
+        };
+        let server = RunningServer::new(&global);
+        for _ in 0..2 {
+            let request = Request {
+                path: "/v1/status",
+                sent: Sent::Query(Vec::new()),
+                deadline: DEADLINE,
+            };
+            let answered = server.send(&Caller::default(), request).await;
+            let Err(Outage::Unsent(why)) = answered else {
+                panic!("nobody answers: {answered:?}")
+            };
+            assert!(why.contains("sillok serve"), "{why}");
+        }
+        assert!(!folder.path().join("store").exists());
+    }
+}

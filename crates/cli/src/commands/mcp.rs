@@ -1,0 +1,31 @@
+//! `mcp`
+
+use sillok_mcp::limits::CALLS_MAX;
+use sillok_mcp::{Handler, stdio};
+
+use crate::args::{Global, Mcp};
+use crate::client::mcp::RunningServer;
+use crate::failure::Failure;
+use crate::output::note;
+
+/// Carries out `mcp`: serves one client over standard input and output, until it closes them. Standard output holds nothing else.
+///
+/// # Errors
+/// [`Failure::Foreign`] where what speaks is no client.
+pub async fn run(global: &Global, args: &Mcp) -> Result<(), Failure> {
+    let scope = args.scope.as_ref().map(ToString::to_string);
+    let handler = Handler::new(RunningServer::new(global), args.tools, scope, CALLS_MAX);
+    let served = stdio::serve(handler, tokio::io::stdin(), tokio::io::stdout()).await;
+    match served {
+        Ok(()) => Ok(()),
+        // A client that goes before it has begun is none that was failed.
+        Err(stdio::Error::Begin(why)) => {
+            note(&format!("no client began: {why}"));
+            Ok(())
+        }
+        Err(error) => Err(Failure::Foreign {
+            url: "standard input".to_owned(),
+            what: error.to_string(),
+        }),
+    }
+}

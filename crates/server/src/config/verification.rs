@@ -1,0 +1,131 @@
+//! `[verification]`: the command by which each project says whether a task reached its aim.
+//!
+//! Owns the section's form, its defaults and its ranges. It must not know how a command is run, nor what its outcome leads to.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sillok_core::scope::{Level, Scope};
+use sillok_core::{Error, ErrorCode};
+
+use super::within;
+
+/// Projects that may name a command: each is followed by a tail, of which one principal has 64 at most.
+const PROJECTS_MAX: usize = 32;
+/// Words of a command.
+const WORDS_MAX: usize = 256;
+/// What stands in a directory for the name of the task's worktree.
+const WORKTREE: &str = "{worktree}";
+
+/// `[verification]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VerificationConfig {
+    /// Each project that names a command, once.
+    pub projects: Vec<ProjectVerification>,
+}
+
+/// `[[verification.projects]]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectVerification {
+    /// The project.
+    pub scope: Scope,
+    /// The command, word by word: no shell reads it.
+    pub command: Vec<String>,
+    /// Where it is run: the work tree. `{worktree}` stands for the name of the task's worktree.
+    pub directory: PathBuf,
+    /// How long it may take, in s. One that takes longer has failed.
+    #[serde(default = "usual_timeout_s")]
+    pub timeout_s: u64,
+}
+
+const fn usual_timeout_s() -> u64 {
+    1_800
+}
+
+impl VerificationConfig {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        within(
+            "verification.projects",
+            self.projects.len(),
+            0..=PROJECTS_MAX,
+        )?;
+        for (place, project) in self.projects.iter().enumerate() {
+            project.check()?;
+            let before = &self.projects[..place];
+            if before.iter().any(|other| other.scope == project.scope) {
+                return Err(refused(&project.scope, "is named twice"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ProjectVerification {
+    fn check(&self) -> Result<(), Error> {
+        let refused = |why| Err(refused(&self.scope, why));
+        if self.scope.level() != Level::Project {
+            return refused("is no project");
+        }
+        let is_command = self
+            .command
+            .first()
+            .is_some_and(|program| !program.is_empty());
+        if !is_command || self.command.len() > WORDS_MAX {
+            return refused("needs a command of at most 256 words");
+        }
+        if !self.directory.is_absolute() {
+            return refused("needs a directory from the root on");
+        }
+        within(
+            "verification.projects.timeout_s",
+            self.timeout_s,
+            1..=86_400,
+        )
+    }
+
+    /// Where a task of a worktree is verified. A worktree's name is one part of a path, and never `.` or `..`.
+    #[must_use]
+    pub fn directory_of(&self, worktree: &str) -> PathBuf {
+        let text = self.directory.to_string_lossy();
+        Path::new(&text.replace(WORKTREE, worktree)).to_owned()
+    }
+}
+
+fn refused(scope: &Scope, why: &str) -> Error {
+    let why = format!("configuration verification.projects: {scope} {why}");
+    Error::new(ErrorCode::InvalidArgument, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(scope: &str, command: &[&str], directory: &str) -> ProjectVerification {
+        ProjectVerification {
+            scope: Scope::parse(scope).unwrap(),
+            command: command.iter().map(|word| (*word).to_owned()).collect(),
+            directory: directory.into(),
+            timeout_s: usual_timeout_s(),
+        }
+    }
+
+    #[test]
+    fn a_project_names_its_command_once() {
+        let api = project("org/a/project/b", &["make", "test"], "/srv/{worktree}");
+        assert_eq!(api.directory_of("main"), Path::new("/srv/main"));
+        let check = |projects: Vec<ProjectVerification>| VerificationConfig { projects }.check();
+        assert!(check(vec![api.clone()]).is_ok());
+        assert!(check(vec![api.clone(), api]).is_err());
+        for wrong in [
+            project("org/a", &["make"], "/srv"),
+            project("org/a/project/b", &[], "/srv"),
+            project("org/a/project/b", &[""], "/srv"),
+            project("org/a/project/b", &["make"], "srv"),
+        ] {
+            let shown = format!("{wrong:?}");
+            assert!(check(vec![wrong]).is_err(), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The Model Context Protocol against the true server: every tool over both transports, hostile callers, and how a task is ended.
+//!
+//! Messages are written out by hand, so that a changed form turns red. Who may do what is in [`permissions`](super::permissions).
+
+pub(crate) mod client;
+mod ending;
+mod endpoint;
+mod large;
+mod together;
+mod tools;

@@ -1,0 +1,121 @@
+//! How a task is ended: the project's command is run by the server's side, and an agent can neither name it nor say how it ended.
+
+use serde_json::json;
+use sillok_core::principal::PrincipalKind;
+use tempfile::TempDir;
+
+use super::client::Mcp;
+use crate::harness::{Client, PROJECT, World, phrase};
+
+/// A server whose project is verified by a script in the worktree's own folder.
+struct Verified {
+    world: World,
+    trees: TempDir,
+}
+
+impl Verified {
+    async fn start() -> Self {
+        let trees = tempfile::tempdir().expect("there is room for a temporary folder");
+        std::fs::create_dir(trees.path().join("main")).expect("the folder is new");
+        let config = trees.path().join("config.toml");
+        let directory = trees.path().join("{worktree}");
+        let text = format!(
+            "[[verification.projects]]\nscope = \"{PROJECT}\"\ncommand = [\"sh\", \"check.sh\"]\ndirectory = '{}'\n",
+            directory.display()
+        );
+        std::fs::write(&config, text).expect("the folder is there");
+        let world = World::start_with(|launch| launch.env("SILLOK_CONFIG", &config)).await;
+        let this = Self { world, trees };
+        this.script("echo '3 tests failed' >&2\nexit 1\n");
+        this
+    }
+
+    fn script(&self, text: &str) {
+        let path = self.trees.path().join("main/check.sh");
+        std::fs::write(path, text).expect("the folder is there");
+    }
+}
+
+async fn task(client: &Client, world: &World) -> (Mcp, String) {
+    let mut mcp = Mcp::http(client);
+    let task = world.unopened();
+    let begin = json!({ "task": task, "title": phrase() });
+    mcp.call("begin_task", begin).await.ok();
+    (mcp, task)
+}
+
+#[tokio::test]
+async fn ending_a_task_runs_the_projects_command_and_records_what_truly_happened() {
+    let verified = Verified::start().await;
+    let world = &verified.world;
+    let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
+    let (mut mcp, task) = task(&agent, world).await;
+    let end = |approach: &str| json!({ "task": task, "summary": phrase(), "approach": approach, "files": ["src/lock.rs"], "wait_ms": 60_000 });
+    let approach = "raise the timeout of the lock until the waiting cart is served";
+    let failed = mcp.call("end_task", end(approach)).await.ok();
+    assert_eq!(failed["state"], "failed", "{failed}");
+    assert!(
+        failed["data"]
+            .as_str()
+            .is_some_and(|data| data.contains("3 tests failed"))
+    );
+    let checked = json!({ "task": task, "approach": approach, "files": ["src/lock.rs"] });
+    let checked = mcp.call("check_fix", checked).await.ok();
+    assert_eq!(checked["verdict"], "reject", "{checked}");
+    let query = [("scope", task.as_str())];
+    let recorded = agent.get("/v1/verifications", &query).await.ok();
+    assert_eq!(recorded["items"][0]["recorder"]["kind"], "orchestrator");
+    verified.script("echo fine\n");
+    let passed = mcp.call("end_task", end("take the lock by row")).await.ok();
+    assert_eq!(passed["state"], "passed", "{passed}");
+    assert!(passed["published"].as_u64() > Some(0), "{passed}");
+    let shown = agent.get("/v1/task", &query).await.ok();
+    assert_eq!(shown["status"], "done");
+}
+
+#[tokio::test]
+async fn a_request_that_is_sent_again_is_run_once() {
+    let verified = Verified::start().await;
+    let world = &verified.world;
+    let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
+    let (mut mcp, task) = task(&agent, world).await;
+    let mut end = json!({ "task": task, "summary": phrase(), "wait_ms": 0 });
+    let asked = mcp.call("end_task", end.clone()).await.ok();
+    end["command_id"] = asked["command_id"].clone();
+    end["wait_ms"] = json!(60_000);
+    for _ in 0..2 {
+        let answered = mcp.call("end_task", end.clone()).await.ok();
+        assert_eq!(
+            (&answered["state"], &answered["request"]),
+            (&json!("failed"), &asked["request"])
+        );
+    }
+    let recorded = agent
+        .get("/v1/verifications", &[("scope", task.as_str())])
+        .await
+        .ok();
+    assert_eq!(recorded["items"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn an_agent_cannot_answer_for_the_orchestrator() {
+    let world = World::start().await;
+    let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
+    let (mut mcp, task) = task(&agent, &world).await;
+    let mut end = json!({ "task": task, "summary": phrase(), "wait_ms": 0 });
+    let asked = mcp.call("end_task", end.clone()).await.ok();
+    let request = asked["request"]
+        .as_str()
+        .and_then(|request| request.rsplit_once('#'));
+    let request: u64 = request.expect("SCOPE#SEQ").1.parse().expect("a position");
+    let forged = json!({ "scope": task, "event_type": "end_answered", "payload": { "request": request, "outcome": "passed" } });
+    agent.post("/v1/memory-events", &forged).await.ok();
+    end["command_id"] = asked["command_id"].clone();
+    let answered = mcp.call("end_task", end).await.ok();
+    assert_eq!(answered["state"], "requested");
+    let shown = agent
+        .get("/v1/task", &[("scope", task.as_str())])
+        .await
+        .ok();
+    assert_eq!(shown["status"], "open");
+}
