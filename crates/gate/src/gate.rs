@@ -240,10 +240,9 @@ impl Question<'_> {
         let mut known = Vec::with_capacity(looked.len());
         for (one, looked) in looked {
             let search = self.known(one.2, &looked);
-            if search.is_none() {
-                let path = path_of(one.2).and_then(|path| steps(path).ok());
-                let sought = Sought::of(one.2).zip(path);
-                let (sought, path) = sought.expect("what is sought says what and where");
+            let path = path_of(one.2).and_then(|path| steps(path).ok());
+            // Of lines that end before they begin nothing can be found, and so it is said.
+            if let (None, Some((sought, path))) = (&search, Sought::of(one.2).zip(path)) {
                 wanted.entry(sought).or_default().insert(path.join("/"));
             }
             known.push((one, looked, search));

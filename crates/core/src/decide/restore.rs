@@ -12,7 +12,6 @@ use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
 use crate::promotion::Disposition;
 use crate::recall::confidence_min;
-use crate::retention::Retirement;
 use crate::secret::mask;
 use crate::trust::Trust;
 
