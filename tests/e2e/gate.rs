@@ -14,11 +14,11 @@ use crate::harness::{Client, PROJECT, Ran, WORKTREE, World, phrase};
 /// The longest that something may take which goes on behind an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-const READER: &str = "def read(rows):\n    return [row for row in rows if row.strip()]\n";
-const WRITER: &str =
+pub(crate) const READER: &str = "def read(rows):\n    return [row for row in rows if row.strip()]\n";
+pub(crate) const WRITER: &str =
     "def write(path, lock):\n    with lock(path) as held:\n        held.append(path)\n";
 
-fn git(dir: &Path, args: &[&str]) {
+pub(crate) fn git(dir: &Path, args: &[&str]) {
     let mut command = Command::new("git");
     for variable in [
         "GIT_DIR",
