@@ -14,7 +14,8 @@ use crate::harness::{Client, PROJECT, Ran, WORKTREE, World, phrase};
 /// The longest that something may take which goes on behind an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(crate) const READER: &str = "def read(rows):\n    return [row for row in rows if row.strip()]\n";
+pub(crate) const READER: &str =
+    "def read(rows):\n    return [row for row in rows if row.strip()]\n";
 pub(crate) const WRITER: &str =
     "def write(path, lock):\n    with lock(path) as held:\n        held.append(path)\n";
 

@@ -1,7 +1,8 @@
 //! The API as the tools of the Model Context Protocol call it: over this client.
 //!
-//! Owns the way to whichever server runs now, and what is held against the work tree here. It opens no store and starts no server; where none runs a call is told so, and the
-//! next one looks again: an agent's host starts this process before anybody starts a server, and keeps it when that one restarts.
+//! Owns the way to whichever server runs now, and what is held against the work tree here. It opens no store and starts no
+//! server; where none runs a call is told so, and the next one looks again: an agent's host starts this process before anybody
+//! starts a server, and keeps it when that one restarts.
 
 mod held;
 
