@@ -330,7 +330,7 @@ impl Command {
     /// Where the principal acts when it gives the command to `scope`: whoever reports speaks for its task,
     /// and need not reach the scope whose entry it used.
     #[must_use]
-    pub const fn acts_in<'a>(&'a self, scope: &'a Scope) -> &'a Scope {
+    pub fn acts_in<'a>(&'a self, scope: &'a Scope) -> &'a Scope {
         match self {
             Self::ReportReuse { task, .. } => task,
             Self::ReportGate(said) => &said.task,
