@@ -8,7 +8,7 @@ mod judged;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use sillok_core::citation::Citation;
+use sillok_core::citation::{Citation, join};
 use sillok_core::command::{AmendEntry, AnswerBody, Command, GateFound, GateReport};
 use sillok_core::commit::CommitName;
 use sillok_core::entry::{Detail, Metadata, Status, Table};
@@ -191,15 +191,24 @@ impl Workload for Gating {
     }
 }
 
-/// What rests on two files, which say what they do at this moment.
-fn rests_on(moment: usize) -> Vec<Citation> {
+/// What rests on two files, which say what they do when somebody looks at this moment, and at no other.
+fn rests_on(by: usize, moment: usize) -> Vec<Citation> {
     let mut citations = reviewed();
     citations.extend((0..2).map(|number| Citation::File {
         path: format!("src/{number}.rs"),
         lines: Some((1, 3)),
-        fingerprint: Some(format!("{:x}", (2 * moment + number) % 16).repeat(64)),
+        fingerprint: Some(format!("{by:032x}{:032x}", 2 * moment + number)),
     }));
     citations
+}
+
+/// What an entry rests on once a person has written it: that person's word, what was given, and what it rested on before.
+fn stored(agent: &mut Agent, given: &[Citation], before: &[Citation]) -> Vec<Citation> {
+    let person = agent.client().principal(PrincipalKind::Human, "org/sim");
+    let word = Citation::Human {
+        user: person.actor.id,
+    };
+    join(&[word], &join(given, before))
 }
 
 /// The same in another folder.
@@ -218,7 +227,7 @@ fn gotcha(agent: &Agent) -> NewEntry {
     let text = format!("trap {} of {}", agent.sent_count(), agent.number());
     NewEntry {
         table: Table::Gotchas,
-        citations: rests_on(agent.sent_count()),
+        citations: rests_on(agent.number(), agent.sent_count()),
         ..observation(&text)
     }
 }
@@ -226,7 +235,7 @@ fn gotcha(agent: &Agent) -> NewEntry {
 async fn cite(agent: &mut Agent, project: u8) {
     let home = scope(&format!("org/sim/project/gated-{project}"));
     let new = gotcha(agent);
-    let citations = new.citations.clone();
+    let citations = stored(agent, &new.citations, &[]);
     let put = Command::PutEntry {
         entry: Box::new(new),
         verification: None,
@@ -249,7 +258,7 @@ async fn again(agent: &mut Agent, place: u8) {
         return;
     };
     let new = gotcha(agent);
-    let citations = new.citations.clone();
+    let citations = stored(agent, &new.citations, &cited.newest.citations);
     let amend = Command::AmendEntry(Box::new(AmendEntry {
         entry: cited.entry,
         expected_version: cited.newest.version,
@@ -395,9 +404,11 @@ mod tests {
 
     #[test]
     fn what_moved_says_the_same_and_what_is_cited_anew_does_not() {
-        let before = rests_on(1);
+        let before = rests_on(1, 1);
         assert!(is_refreshed(&before, &moved(&before, 1)));
         assert_ne!(before, moved(&before, 1));
-        assert!(!is_refreshed(&before, &moved(&rests_on(2), 1)));
+        for other in [rests_on(1, 2), rests_on(2, 1)] {
+            assert!(!is_refreshed(&before, &moved(&other, 1)));
+        }
     }
 }

@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_moved_is_cited_where_it_was_found_by_whoever_may_write() {
-        let there = moved(&rests_on(1), 1);
+        let there = moved(&rests_on(1, 1), 1);
         let said = said(GateFound::Moved {
             citations: there.clone(),
         });
