@@ -32,6 +32,7 @@ impl Ask<'_> {
             Command::ReportReuse { task, entry, .. } => self.report(*entry, task),
             Command::ReportGate(said) => {
                 self.report(said.entry, &said.task);
+                self.line(said.entry);
                 self.commits(vec![said.at.clone()]);
             }
             Command::ResolveState {
