@@ -222,11 +222,18 @@ fn moved(citations: &[Citation], folder: u8) -> Vec<Citation> {
     citations
 }
 
-/// What is said of the code: gotchas are many of a kind, so that none becomes one with another.
-fn gotcha(agent: &Agent) -> NewEntry {
+/// What is said of the code: a fact, which is found by its text, or a gotcha, which is not. Its numbers tell it from all others,
+/// so that none becomes one with another.
+fn said(agent: &Agent) -> NewEntry {
     let text = format!("trap {} of {}", agent.sent_count(), agent.number());
+    let is_fact = agent.sent_count().is_multiple_of(2);
+    let table = if is_fact {
+        Table::Observations
+    } else {
+        Table::Gotchas
+    };
     NewEntry {
-        table: Table::Gotchas,
+        table,
         citations: rests_on(agent.number(), agent.sent_count()),
         ..observation(&text)
     }
@@ -234,7 +241,7 @@ fn gotcha(agent: &Agent) -> NewEntry {
 
 async fn cite(agent: &mut Agent, project: u8) {
     let home = scope(&format!("org/sim/project/gated-{project}"));
-    let new = gotcha(agent);
+    let new = said(agent);
     let citations = stored(agent, &new.citations, &[]);
     let put = Command::PutEntry {
         entry: Box::new(new),
@@ -257,7 +264,7 @@ async fn again(agent: &mut Agent, place: u8) {
     let Some(cited) = agent.shared(|board: &mut Board| board.at(place)) else {
         return;
     };
-    let new = gotcha(agent);
+    let new = said(agent);
     let citations = stored(agent, &new.citations, &cited.newest.citations);
     let amend = Command::AmendEntry(Box::new(AmendEntry {
         entry: cited.entry,

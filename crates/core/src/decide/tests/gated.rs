@@ -8,11 +8,13 @@ use crate::command::{AnswerBody, Command, GateFound, GateReport};
 use crate::commit::{CommitName, Presence};
 use crate::entry::{Status, Table};
 use crate::error::{Error, ErrorCode};
+use crate::facts::{Facts, HashKey, Need, needs};
 use crate::id::EntryId;
 use crate::membership::WireVersion;
 use crate::principal::PrincipalKind;
 use crate::promotion::NewEntry;
 use crate::reuse::ReuseOutcome;
+use crate::state::State;
 
 const MAIN: &str = "aaaaaaa1";
 
@@ -85,6 +87,24 @@ fn what_whoever_may_write_there_finds_stale_leaves_recall_and_can_come_back() {
     };
     world.give(PrincipalKind::Human, restore).unwrap();
     assert!(world.state.head(id).unwrap().status.is_live());
+}
+
+#[test]
+fn by_which_text_an_entry_is_found_is_asked_before_it_is_taken_out() {
+    let mut world = project();
+    let id = about_code(&mut world, "the reader skips a line");
+    let head = world.state.head(id).unwrap().clone();
+    let command = Command::ReportGate(Box::new(said(id, 0)));
+    let submission = world.submission(PrincipalKind::Orchestrator, command);
+    let key = HashKey {
+        table: head.table,
+        failure: head.failure,
+        hash: head.content_hash,
+    };
+    let mut state = State::new(world.state.scope(), None, None);
+    state.learn_head(id, Some(head));
+    let asked = needs(&state, &submission, &Facts::default());
+    assert!(asked.contains(&Need::ByHash(key)), "{asked:?}");
 }
 
 #[test]
