@@ -72,8 +72,8 @@ setup-check:
 seal:
 	@.ci/setup seal
 
-build: setup-build ## build the sillok binary
-	$(call stage,build,cargo build --locked -p sillok-cli --bin sillok)
+build: setup-build ## build the sillok and sillok-hook binaries
+	$(call stage,build,cargo build --locked -p sillok-cli -p sillok-hook --bin sillok --bin sillok-hook)
 
 run: build ## build, then show five agents at work: sillok demo
 	@$(SILLOK_BIN) demo $(DEMO_ARGS)

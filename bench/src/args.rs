@@ -64,6 +64,8 @@ pub(crate) enum Item {
     Fixes,
     /// The index of source files: a first look, one changed file, memory
     Code,
+    /// Hooks of a coding agent, their processes included
+    Hooks,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -90,6 +92,7 @@ impl Item {
         Self::Impact,
         Self::Fixes,
         Self::Code,
+        Self::Hooks,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -115,6 +118,7 @@ impl Item {
             Self::Impact => "what a change of a hub affects",
             Self::Fixes => "checks of fixes among approaches that failed",
             Self::Code => "the index of source files",
+            Self::Hooks => "hooks of a coding agent",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

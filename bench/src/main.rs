@@ -19,6 +19,7 @@ mod error;
 mod exact;
 mod fixes;
 mod gauge;
+mod hooks;
 mod http;
 mod impact;
 mod lanes;
@@ -98,6 +99,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Impact => impact::measure(&scale, &mut report)?,
             Item::Fixes => fixes::measure(&scale, &mut report)?,
             Item::Code => code::measure(&scale, &mut report)?,
+            Item::Hooks => hooks::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,

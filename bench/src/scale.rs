@@ -46,6 +46,8 @@ pub(crate) struct Scale {
     pub(crate) decisions: DecisionScale,
     /// What checks of fixes are measured with.
     pub(crate) fixes: FixScale,
+    /// Turns of a conversation of each run whose hooks are timed.
+    pub(crate) turns: usize,
     /// Entries that maintenance is planned over.
     pub(crate) planned: u64,
     /// Entries that are pruned at once.
@@ -137,6 +139,7 @@ impl Scale {
             failed: 1_000,
             checks: 1_000,
         },
+        turns: 200,
         planned: 10_000_000,
         pruned: 200_000,
         maintained: 1_000_000,
@@ -183,6 +186,7 @@ impl Scale {
             failed: 100,
             checks: 15,
         },
+        turns: 5,
         planned: 20_000,
         pruned: 1_600,
         maintained: 4_000,

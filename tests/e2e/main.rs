@@ -40,6 +40,8 @@ mod fixes;
 #[cfg(test)]
 mod governance;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod import;
 #[cfg(test)]
 mod index_damage;

@@ -99,7 +99,10 @@ impl Drop for ServerProcess {
 }
 
 /// `SILLOK_BIN`, or the binary beside this one.
-fn binary() -> Result<PathBuf, Error> {
+///
+/// # Errors
+/// That nobody knows where this one lies.
+pub(crate) fn binary() -> Result<PathBuf, Error> {
     let named = std::env::var_os(BINARY_VARIABLE)
         .filter(|value| !value.is_empty())
         .map(PathBuf::from);

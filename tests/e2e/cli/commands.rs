@@ -8,7 +8,15 @@ use super::{deciding, fixing, judging, keeping};
 use crate::harness::{PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
 /// Commands that are tried elsewhere: they do not end, or need more than this.
-const ELSEWHERE: [&str; 5] = ["demo", "entry restore", "events", "serve", "tail"];
+const ELSEWHERE: [&str; 7] = [
+    "demo",
+    "doctor",
+    "entry restore",
+    "events",
+    "install",
+    "serve",
+    "tail",
+];
 
 /// A session at the command line, and which commands it has tried.
 pub(super) struct Tour {
