@@ -76,7 +76,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
