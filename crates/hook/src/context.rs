@@ -1,10 +1,14 @@
 //! What an agent is told: text that the server gave, marked as data, within a budget.
 //!
 //! Owns what of an answer is told, in which order, and what is said of the rest. Items are told whole or not at all. What
-//! others wrote stands between the server's marks, or is marked here.
+//! others wrote stands between the server's marks, or is marked here, and says nothing to a terminal.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
 use sillok_core::recall::mark_as_data;
+use sillok_core::scope::Scope;
+use sillok_core::terminal::shown;
 
 use crate::limits::{CONTEXT_BYTES_MAX, TRIED_TOLD};
 
@@ -120,12 +124,13 @@ impl Told {
 
     /// Adds an item. Behind the first one without room there is none for others: the order says what is stronger.
     fn add(&mut self, item: &str) {
+        let item = quiet(item);
         let room = CONTEXT_BYTES_MAX - REST_BYTES;
         if self.left > 0 || self.text.len() + 2 + item.len() > room {
             self.left += 1;
         } else {
             self.text.push_str("\n\n");
-            self.text.push_str(item);
+            self.text.push_str(&item);
         }
     }
 
@@ -139,26 +144,38 @@ impl Told {
     }
 }
 
-/// What an agent is told of a brief; nothing where nothing holds.
+/// A text without what it says to a terminal. Few have such a thing, and only these are searched for what it is.
+fn quiet(text: &str) -> Cow<'_, str> {
+    let speaks = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if text.contains(speaks) {
+        shown(text)
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// What an agent is told at the beginning: the handle of its task, which the memory's tools take, and what holds there.
 #[must_use]
-pub fn of_brief(brief: &Brief) -> Option<String> {
+pub fn of_start(task: &Scope, brief: &Brief) -> String {
+    let handle = format!(
+        "The task of this conversation in Sillok is {task}: give Sillok's tools that handle, and begin_task no title."
+    );
     let items = brief
         .items
         .iter()
         .map(|item| item.data_marked_text.as_str());
     let items: Vec<&str> = items.filter(|text| !text.is_empty()).collect();
     if items.is_empty() {
-        return None;
+        return handle;
     }
-    let mut told = Told::begin(
-        "Sillok, the memory of this project, has this on record for work here, the strongest first:",
-    );
+    let head = "Sillok, the memory of this project, has this on record for work here, the strongest first:";
+    let mut told = Told::begin(&format!("{handle}\n\n{head}"));
     for item in items {
         told.add(item);
     }
     let cut = brief.cut.iter().map(|cut| cut.items);
     let cut = cut.fold(0, u64::saturating_add);
-    Some(told.end(cut, "`sillok brief` prints all of them."))
+    told.end(cut, "`sillok brief` prints all of them.")
 }
 
 /// The decisions of a brief, as nodes that an anchor can lead to.
@@ -259,9 +276,37 @@ mod tests {
         serde_json::from_value(json!({ "items": items, "cut": [{ "items": 2 }] })).unwrap()
     }
 
+    fn task() -> Scope {
+        Scope::parse("org/a/project/b/worktree/c/task/d").unwrap()
+    }
+
     #[test]
-    fn where_nothing_holds_nothing_is_said() {
-        assert_eq!(of_brief(&Brief::default()), None);
+    fn a_conversation_is_told_its_task_also_where_nothing_holds() {
+        let handle =
+            "The task of this conversation in Sillok is org/a/project/b/worktree/c/task/d: ";
+        let told = of_start(&task(), &Brief::default());
+        assert!(
+            told.starts_with(handle) && !told.contains("on record"),
+            "{told}"
+        );
+        let told = of_start(&task(), &brief(&["what holds".to_owned()]));
+        assert!(
+            told.starts_with(handle) && told.contains("\n\nwhat holds"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn nothing_that_is_told_speaks_to_a_terminal() {
+        let told = of_start(
+            &task(),
+            &brief(&["\u{1b}[2Jred\u{1b}[0m\tand\nmore\u{7}".to_owned()]),
+        );
+        assert!(told.contains("\n\nred\tand\nmore\n\n"), "{told:?}");
+    }
+
+    #[test]
+    fn where_nothing_is_found_nothing_is_said() {
         assert_eq!(of_recall(&Recalled::default(), &Recalled::default()), None);
         let allowed = serde_json::from_value(json!({ "verdict": "allow" })).unwrap();
         assert_eq!(of_check(&allowed), None);
@@ -310,7 +355,7 @@ mod tests {
             lengths in proptest::collection::vec(1_usize..4_000, 1..12),
         ) {
             let texts: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
-            let told = of_brief(&brief(&texts)).unwrap();
+            let told = of_start(&task(), &brief(&texts));
             prop_assert!(told.len() <= CONTEXT_BYTES_MAX);
             let whole = told.split("\n\n").skip(1).filter(|part| part.starts_with('x')).count();
             prop_assert_eq!(told.matches('x').count(), lengths[..whole].iter().sum::<usize>());

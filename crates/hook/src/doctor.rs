@@ -306,7 +306,7 @@ fn fed(patient: &Patient<'_>, name: &str, event: &str) -> io::Result<Ran> {
     } = patient.flags;
     let texts = [("--scope", scope), ("--url", url)];
     for (flag, value) in texts {
-        command.args(value.iter().flat_map(|value| [flag, value]));
+        command.args(value.iter().flat_map(|value| [flag, value.as_str()]));
     }
     for (flag, value) in [("--token-file", token_file), ("--data", data)] {
         if let Some(path) = value {
@@ -353,7 +353,7 @@ fn read_back(
     server: &mut Server,
     mark: &str,
 ) -> Result<Option<String>, talk::Error> {
-    let mut after = None;
+    let mut after: Option<String> = None;
     for _ in 0..PAGES_MAX {
         let mut query = vec![("scope", place.task.as_str()), ("limit", "1000")];
         query.extend(after.as_deref().map(|after| ("after", after)));

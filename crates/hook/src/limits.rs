@@ -53,6 +53,10 @@ pub const CONNECT_MS: u64 = 150;
 pub const ANSWER_MS: u64 = 1_000;
 /// The same before and after a tool, in ms: that is often.
 pub const TOOL_ANSWER_MS: u64 = 300;
+/// The longest that either may be set to, in ms: clients wait for a little more.
+pub const ANSWER_MS_MAX: u64 = 4_000;
+/// How long a hook may take whatever holds it up, in ms: its agent's input without an end, a disk, a lock. Clients wait for 5 s.
+pub const WHOLE_MS: u64 = 4_500;
 /// How long nobody tries again to reach a server that was away, in ms, but where an agent waits for an answer.
 pub const AWAY_MS: u64 = 5_000;
 /// How old the oldest command may get before a tool's hook hands commands over, in ms.

@@ -2,9 +2,14 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use sillok_hook::arguments::{self, Flags, Order, USAGE};
-use sillok_hook::run::{self, Happened};
+use sillok_hook::client::Client;
+use sillok_hook::limits::WHOLE_MS;
+use sillok_hook::run::{self, Done, Happened};
 use sillok_hook::{doctor, reply};
 
 /// What a command line exits with that is none.
@@ -25,26 +30,7 @@ fn main() -> ExitCode {
                 document,
             },
             flags,
-        )) => {
-            let document = match document {
-                Some(text) => Ok(text.into_bytes()),
-                None => run::read(std::io::stdin().lock()),
-            };
-            match document {
-                Ok(document) => {
-                    let happened = Happened {
-                        client,
-                        name: &event,
-                        document,
-                    };
-                    tell(&happened, &flags)
-                }
-                Err(error) => {
-                    say(&run::chain(&error));
-                    print(&reply::of(client, &event, None))
-                }
-            }
-        }
+        )) => answered(client, event, document, flags),
         // A status of 2 would stop the agent: only a person who tries it out is to see one.
         Err(error) if is_person() => {
             say(&error.to_string());
@@ -57,12 +43,46 @@ fn main() -> ExitCode {
     }
 }
 
-fn tell(happened: &Happened<'_>, flags: &Flags) -> ExitCode {
-    let done = run::event(happened, flags, &|name| std::env::var_os(name));
+/// Answers an agent in a bounded time, whatever holds up what is done for it: input without an end, a disk, somebody's lock.
+fn answered(client: Client, event: String, document: Option<String>, flags: Flags) -> ExitCode {
+    let neutral = reply::of(client, &event, None);
+    let (end, heard) = mpsc::channel();
+    // Where no thread can be had nobody answers, which is told as well.
+    let _ = thread::Builder::new().spawn(move || {
+        // Nobody waits for it any more: then the agent has its answer.
+        let _ = end.send(led(client, &event, document, &flags));
+    });
+    let done = heard.recv_timeout(Duration::from_millis(WHOLE_MS));
+    let done = done.unwrap_or_else(|_| Done {
+        answer: neutral,
+        said: vec!["it failed or took too long; what happened may not be written down".to_owned()],
+    });
     for line in &done.said {
         say(line);
     }
     print(&done.answer)
+}
+
+/// Reads an event where it does not come as an argument, and does all that follows from it.
+fn led(client: Client, event: &str, document: Option<String>, flags: &Flags) -> Done {
+    let document = match document {
+        Some(text) => Ok(text.into_bytes()),
+        None => run::read(std::io::stdin().lock()),
+    };
+    match document {
+        Ok(document) => {
+            let happened = Happened {
+                client,
+                name: event,
+                document,
+            };
+            run::event(&happened, flags, &|name| std::env::var_os(name))
+        }
+        Err(error) => Done {
+            answer: reply::of(client, event, None),
+            said: vec![run::chain(&error)],
+        },
+    }
 }
 
 fn report(report: Result<Vec<String>, run::Error>) -> ExitCode {

@@ -40,6 +40,14 @@ pub enum Question {
     Anchor(String),
 }
 
+impl Question {
+    /// Whether it is of the conversation's task, which has to be there before it is asked.
+    #[must_use]
+    pub const fn is_of_task(&self) -> bool {
+        matches!(self, Self::Fix { .. })
+    }
+}
+
 /// Whether what waits is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handing {

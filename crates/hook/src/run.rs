@@ -164,10 +164,14 @@ impl Run<'_> {
         }
         match self.server(&plan, &spool) {
             Ok(Some((mut server, by))) => {
-                let asked = plan
-                    .question
-                    .as_ref()
-                    .map(|question| self.ask(question, &mut server));
+                let mut can_ask = self.can_ask(&plan, &spool)?;
+                if !can_ask {
+                    let opened = self.hand(Handing::Own, &spool, &mut server, &by);
+                    said.extend(opened.map_err(|source| self.spool_failed(source))?);
+                    can_ask = self.can_ask(&plan, &spool)?;
+                }
+                let question = plan.question.as_ref().filter(|_| can_ask);
+                let asked = question.map(|question| self.ask(question, &mut server));
                 match asked {
                     Some(Ok(answered)) => {
                         self.take_answer(answered, &mut ids, &spool, &mut told)?
@@ -194,16 +198,25 @@ impl Run<'_> {
         })
     }
 
-    /// Writes down what is to be written. What has no room is said.
+    /// Whether what is to be asked can be: what is of the conversation's task, once that was opened.
+    fn can_ask(&self, plan: &Plan, spool: &SpoolFile) -> Result<bool, Error> {
+        if !asks_of_task(plan) {
+            return Ok(true);
+        }
+        let journal = spool.read().map_err(|source| self.spool_failed(source))?;
+        Ok(journal.is_opened())
+    }
+
+    /// Writes down what is to be written, and before the first of it that the task is to be opened. What has no room is said.
     fn write_down(
         &self,
         plan: &Plan,
         spool: &SpoolFile,
         ids: &mut Ids,
     ) -> Result<Option<String>, Error> {
-        let Some(written) = &plan.written else {
+        if plan.written.is_none() && !asks_of_task(plan) {
             return Ok(None);
-        };
+        }
         let failed = |source| self.spool_failed(source);
         self.spools.make().map_err(failed)?;
         let mut notes = Vec::new();
@@ -215,17 +228,17 @@ impl Run<'_> {
             }
             notes.extend(self.beginning(ids));
         }
-        let task = &self.place.task;
-        let body = wording::append_log(
-            task,
-            written.level,
-            &written.content,
-            &written.metadata,
-            now(),
-        );
-        notes.push(command(ids, Route::AppendLogs, body));
+        if let Some(written) = &plan.written {
+            let (level, content) = (written.level, &written.content);
+            let body =
+                wording::append_log(&self.place.task, level, content, &written.metadata, now());
+            notes.push(command(ids, Route::AppendLogs, body));
+        }
         if plan.ends {
             notes.push(Note::Ended);
+        }
+        if notes.is_empty() {
+            return Ok(None);
         }
         let appended = spool.append(&notes).map_err(failed)?;
         let full = "there is no room to write down what happened until the server is back";
@@ -367,6 +380,10 @@ fn fingerprint(token: &str) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 hook token");
     hasher.update(token.as_bytes());
     hex::encode(&hasher.finalize().as_bytes()[..16])
+}
+
+fn asks_of_task(plan: &Plan) -> bool {
+    plan.question.as_ref().is_some_and(Question::is_of_task)
 }
 
 fn command(ids: &mut Ids, route: Route, body: String) -> Note {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sillok_core::scope::Scope;
 
 use crate::arguments::Flags;
-use crate::limits::{ANSWER_MS, CONNECT_MS, TOOL_ANSWER_MS};
+use crate::limits::{ANSWER_MS, ANSWER_MS_MAX, CONNECT_MS, TOOL_ANSWER_MS};
 use crate::talk::Address;
 
 /// Bytes of a file that is read for settings.
@@ -43,7 +43,7 @@ pub enum Error {
     #[error("the scope is not usable: {0}")]
     Scope(String),
     /// A number that is none.
-    #[error("{name} is no number of milliseconds from 1 to 60000")]
+    #[error("{name} is no number of milliseconds from 1 to {ANSWER_MS_MAX}")]
     Number {
         /// The variable.
         name: &'static str,
@@ -166,7 +166,7 @@ fn number(
         return Ok(usual);
     };
     let number: Option<u64> = text.trim().parse().ok();
-    let number = number.filter(|ms| (1..=60_000).contains(ms));
+    let number = number.filter(|ms| (1..=ANSWER_MS_MAX).contains(ms));
     number.ok_or(Error::Number { name })
 }
 

@@ -91,9 +91,7 @@ fn hooks_go_into_every_sample_and_out_again() {
                 );
                 assert!(text.contains(&expected), "{event}: {text}");
             }
-            let kept = before
-                .map(|text| meaning_or_empty(text))
-                .unwrap_or_default();
+            let kept = before.map(meaning_or_empty).unwrap_or_default();
             assert_kept(&kept, &meaning);
         }
     }

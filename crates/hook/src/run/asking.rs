@@ -28,7 +28,10 @@ pub(super) fn ask(
     server: &mut Server,
 ) -> Result<Answered, Error> {
     match question {
-        Question::Brief => Ok(Answered::Told(context::of_brief(&brief(place, server)?))),
+        Question::Brief => {
+            let brief = brief(place, server)?;
+            Ok(Answered::Told(Some(context::of_start(&place.task, &brief))))
+        }
         Question::Anchor(hint) => Ok(Answered::Anchor {
             hint: hint.clone(),
             to: context::decisions_of(&brief(place, server)?, ANCHOR_NODES_MAX),

@@ -152,7 +152,13 @@ impl Journal {
     #[must_use]
     pub fn opens(&self) -> bool {
         let opens = |waiting: &Waiting| waiting.spooled.route == Route::OpenTask;
-        self.begun.as_ref().is_some_and(|begun| begun.opened) || self.waiting().any(opens)
+        self.is_opened() || self.waiting().any(opens)
+    }
+
+    /// Whether the server is known to have opened the conversation's task.
+    #[must_use]
+    pub fn is_opened(&self) -> bool {
+        self.begun.as_ref().is_some_and(|begun| begun.opened)
     }
 
     /// Whether nothing of it is needed any more but who it is of.

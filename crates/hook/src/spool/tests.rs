@@ -146,9 +146,10 @@ fn a_note_that_is_too_long_is_not_framed() {
 #[test]
 fn a_conversation_opens_its_task_once() {
     assert!(!journal(&[begun(), command(1)]).opens());
-    assert!(journal(&[begun(), opening()]).opens());
+    let opening_waits = journal(&[begun(), opening()]);
+    assert!(opening_waits.opens() && !opening_waits.is_opened());
     let opened = journal(&[begun(), opening(), settled(0, Outcome::Accepted)]);
-    assert!(opened.opens() && opened.begun.unwrap().opened);
+    assert!(opened.opens() && opened.is_opened());
     let refused = Outcome::Refused("invalid_argument".to_owned());
     assert!(!journal(&[begun(), opening(), settled(0, refused)]).opens());
 }

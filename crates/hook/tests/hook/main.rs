@@ -142,7 +142,10 @@ fn a_conversation_is_told_what_holds_what_is_known_and_what_failed() {
     let machine = Machine::with(&server);
     let told = machine.well("SessionStart").told().unwrap();
     assert!(
-        told.contains("<recalled-data brief>") && told.contains("2 further items"),
+        told.starts_with(&format!(
+            "The task of this conversation in Sillok is {TASK}:"
+        )) && told.contains("<recalled-data brief>")
+            && told.contains("2 further items"),
         "{told}"
     );
     let told = machine.well("UserPromptSubmit").told().unwrap();
@@ -186,6 +189,53 @@ fn a_conversation_is_told_what_holds_what_is_known_and_what_failed() {
         Vec::<PathBuf>::new(),
         "a conversation that is over leaves nothing"
     );
+}
+
+#[test]
+fn a_change_that_comes_first_opens_the_task_that_it_is_compared_in() {
+    for (client, name) in [
+        ("claude-code", "PreToolUse"),
+        ("codex", "PreToolUse"),
+        ("cursor", "postToolUse"),
+    ] {
+        let server = Server::start(Manner::Well);
+        let machine = Machine::with(&server);
+        let ran = machine.event(client, name);
+        assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""), "{client}");
+        let told = ran.told().unwrap();
+        assert!(told.contains("verdict on this change is reject"), "{told}");
+        assert_eq!(server.openings_of(client), 1, "{client}");
+    }
+}
+
+#[test]
+fn input_without_an_end_holds_no_agent_up() {
+    let machine = Machine::new();
+    for client in ["claude-code", "cursor"] {
+        let started = Instant::now();
+        let mut child = machine
+            .command(&[client, "beforeSubmitPrompt"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(b"{\"session_id\": \"s\"").unwrap();
+        let output = child.wait_with_output().unwrap();
+        let took = started.elapsed();
+        drop(input);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(took < Duration::from_secs(9), "{took:?}");
+        let expected = if client == "cursor" {
+            "{\"continue\":true}\n"
+        } else {
+            ""
+        };
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("took too long"), "{said}");
+    }
 }
 
 #[test]

@@ -97,6 +97,14 @@ impl Server {
             .count()
     }
 
+    /// How many tasks were opened by conversations of a client.
+    pub(crate) fn openings_of(&self, client: &str) -> usize {
+        let memory = self.memory();
+        let own = memory.openings.iter();
+        own.filter(|task| task.contains(&format!("/task/{client}-")))
+            .count()
+    }
+
     pub(crate) fn anchors(&self) -> Vec<Value> {
         self.memory().anchors.clone()
     }
@@ -191,6 +199,9 @@ fn answer(request: &Request, manner: Manner, memory: &mut Memory) -> (u16, Strin
             "cut": [{ "layer": "normal", "items": 2, "more": false }],
         })),
         ("POST", "/v1/recall") => Some(found(request.body["failures_only"] == true)),
+        ("POST", "/v1/fixes/check") if !is_open(request, memory) => {
+            return problem(404, "not_found");
+        }
         ("POST", "/v1/fixes/check") => {
             Some(json!({ "verdict": "reject", "order": "Stop!", "tried": [] }))
         }
@@ -202,6 +213,11 @@ fn answer(request: &Request, manner: Manner, memory: &mut Memory) -> (u16, Strin
         Some(document) => (200, document.to_string()),
         None => command(request, path, memory),
     }
+}
+
+fn is_open(request: &Request, memory: &Memory) -> bool {
+    let task = request.body["scope"].as_str();
+    task.is_some_and(|task| memory.open.contains(task))
 }
 
 fn found(failures: bool) -> Value {
