@@ -209,33 +209,38 @@ fn a_change_that_comes_first_opens_the_task_that_it_is_compared_in() {
 }
 
 #[test]
-fn input_without_an_end_holds_no_agent_up() {
+fn input_without_an_end_and_locks_of_others_hold_no_agent_up() {
     let machine = Machine::new();
-    for client in ["claude-code", "cursor"] {
-        let started = Instant::now();
-        let mut child = machine
-            .command(&[client, "beforeSubmitPrompt"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut input = child.stdin.take().unwrap();
-        input.write_all(b"{\"session_id\": \"s\"").unwrap();
-        let output = child.wait_with_output().unwrap();
-        let took = started.elapsed();
-        drop(input);
-        assert_eq!(output.status.code(), Some(0));
-        assert!(took < Duration::from_secs(9), "{took:?}");
-        let expected = if client == "cursor" {
-            "{\"continue\":true}\n"
-        } else {
-            ""
-        };
-        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("took too long"), "{said}");
-    }
+    let mut child = machine
+        .command(&["cursor", "beforeSubmitPrompt"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"{\"conversation_id\": \"s\"").unwrap();
+    let output = child.wait_with_output().unwrap();
+    // The other end was open for all that time.
+    drop(input);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.stdout, b"{\"continue\":true}\n");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("took too long"), "{said}");
+    machine.well("Stop");
+    let held = fs::File::open(machine.spools().remove(0)).unwrap();
+    held.lock().unwrap();
+    let ran = machine.event("claude-code", "Stop");
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), ""));
+    assert!(ran.stderr.contains("took too long"), "{}", ran.stderr);
+    assert!(ran.took < Duration::from_secs(9), "{:?}", ran.took);
+    held.unlock().unwrap();
+    machine.well("Stop");
+    assert!(
+        machine.waiting().starts_with("3 commands wait"),
+        "{}",
+        machine.waiting()
+    );
 }
 
 #[test]
