@@ -8,15 +8,14 @@ use serde_json::{Value as Document, json};
 use super::Doing;
 use super::json::{self, Value};
 use super::made::{
-    Edited, Step, at, is_made, make, make_plain, put_item, put_member, take_item, take_member,
+    Edited, Made, Step, at, made, make, make_plain, put_item, put_member, take_item, take_member,
 };
 use crate::client::Client;
 
 /// How long a client waits for a hook, in s. A hook ends long before that.
 const TIMEOUT_S: u64 = 5;
-/// What a file is made of where there was none, and where there was an empty one: which of both is told by the blanks.
-const NEW_FILE: &str = "{  \n}\n";
-const EMPTY_FILE: &str = "{ \n}";
+/// What entries are put into where there is nothing: no file, or a blank one.
+const BRACKETS: &str = "{\n}";
 /// What a file in UTF-8 may begin with.
 const BYTE_ORDER: char = '\u{feff}';
 /// The name of the server among others.
@@ -156,11 +155,10 @@ pub fn hooks(
     programs: &Programs,
     doing: Doing,
 ) -> Result<Edited, String> {
-    let text = match (begin(before), doing) {
-        (Some(text), _) => text,
-        (None, Doing::Uninstall) => return Ok(unchanged(before)),
-        (None, Doing::Install) => made_of(before),
-    };
+    let (text, with) = begin(before);
+    if with != Made::Alone && doing == Doing::Uninstall {
+        return Ok(unchanged(before));
+    }
     let wanted: Vec<(String, Document)> = events(client)
         .iter()
         .map(|(event, tools)| ((*event).to_owned(), entry(client, event, *tools, programs)))
@@ -177,11 +175,13 @@ pub fn hooks(
     }
     let (cleared, gone) = take_hooks(&text, client)?;
     if doing == Doing::Uninstall {
-        return finished(before, clean(cleared, client)?, gone > 0);
+        let with = made(&json::read(&cleared)?, &[], "hooks");
+        return finished(before, clean(cleared, client)?, gone > 0, with);
     }
-    let mut text = make(&cleared, &[], "hooks", ['{', '}'])?;
+    let mut text = make(&cleared, &[], "hooks", ['{', '}'], with)?;
     for (event, entry) in wanted.iter().rev() {
-        text = make(&text, &[Step::Key("hooks")], event, ['[', ']'])?;
+        let hooks = [Step::Key("hooks")];
+        text = make(&text, &hooks, event, ['[', ']'], Made::Alone)?;
         text = put_item(&text, &[Step::Key("hooks"), Step::Key(event)], entry)?;
     }
     if client == Client::Cursor && json::read(&text)?.get("version").is_none() {
@@ -261,8 +261,8 @@ fn clean(mut text: String, client: Client) -> Result<String, String> {
     text = take_if_made(text, &[], "hooks")?;
     let root = json::read(&text)?;
     // Hooks that somebody added since to what was made need the version that was made.
-    let needed = root.get("hooks").is_some() && is_made(&root, &[], "hooks");
-    if is_made(&root, &[], "version") && !needed {
+    let needed = made(&root, &[], "hooks").is_some();
+    if made(&root, &[], "version").is_some() && !needed {
         text = take_member(&text, &[], "version")?;
     }
     Ok(text)
@@ -274,7 +274,7 @@ fn take_if_made(text: String, way: &[Step<'_>], key: &str) -> Result<String, Str
     let found = at(&root, way).and_then(|object| object.get(key));
     let is_empty =
         found.is_some_and(|value| value.members().is_empty() && value.items().is_empty());
-    if is_empty && is_made(&root, way, key) {
+    if is_empty && made(&root, way, key).is_some() {
         return take_member(&text, way, key);
     }
     Ok(text)
@@ -285,11 +285,10 @@ fn take_if_made(text: String, way: &[Step<'_>], key: &str) -> Result<String, Str
 /// # Errors
 /// What is wrong with the file.
 pub fn servers(before: Option<&str>, programs: &Programs, doing: Doing) -> Result<Edited, String> {
-    let text = match (begin(before), doing) {
-        (Some(text), _) => text,
-        (None, Doing::Uninstall) => return Ok(unchanged(before)),
-        (None, Doing::Install) => made_of(before),
-    };
+    let (text, with) = begin(before);
+    if with != Made::Alone && doing == Doing::Uninstall {
+        return Ok(unchanged(before));
+    }
     let root = json::read(&text)?;
     let list = [Step::Key("mcpServers")];
     let found = at(&root, &list).and_then(|servers| servers.get(SERVER));
@@ -322,10 +321,10 @@ pub fn servers(before: Option<&str>, programs: &Programs, doing: Doing) -> Resul
         } else {
             taken
         };
-        return finished(before, cleaned, gone);
+        return finished(before, cleaned, gone, made(&root, &[], "mcpServers"));
     }
-    let made = make(&taken, &[], "mcpServers", ['{', '}'])?;
-    let after = Some(put_member(&made, &list, SERVER, &wanted)?);
+    let listed = make(&taken, &[], "mcpServers", ['{', '}'], with)?;
+    let after = Some(put_member(&listed, &list, SERVER, &wanted)?);
     Ok(Edited {
         after,
         said: Vec::new(),
@@ -340,20 +339,17 @@ fn is_own_server(entry: &Value) -> bool {
     command.is_some_and(|command| runs(command, "sillok")) && first == Some("mcp")
 }
 
-/// The text of a file that holds something.
-fn begin(before: Option<&str>) -> Option<String> {
-    let text = before?;
-    let (_, plain) = marked(text);
-    (!plain.trim().is_empty()).then(|| text.to_owned())
-}
-
-/// What a file begins as that holds nothing, or is not there.
-fn made_of(before: Option<&str>) -> String {
-    let Some(blank) = before else {
-        return NEW_FILE.to_owned();
+/// The text that is edited, and what is made with the first thing that has to be made in it.
+fn begin(before: Option<&str>) -> (String, Made) {
+    let Some(text) = before else {
+        return (format!("{BRACKETS}\n"), Made::File);
     };
-    let (mark, rest) = marked(blank);
-    format!("{mark}{EMPTY_FILE}{rest}")
+    let (mark, rest) = marked(text);
+    if rest.trim().is_empty() {
+        (format!("{mark}{BRACKETS}{rest}"), Made::Brackets)
+    } else {
+        (text.to_owned(), Made::Alone)
+    }
 }
 
 /// The mark of UTF-8 that a text may begin with, and the text behind it.
@@ -372,20 +368,25 @@ fn unchanged(before: Option<&str>) -> Edited {
     }
 }
 
-/// The file after everything of Sillok's is out. One that was made for it goes.
-fn finished(before: Option<&str>, text: String, gone: bool) -> Result<Edited, String> {
+/// The file after everything of Sillok's is out. What was made `with` the last of it goes, unless somebody wrote into it since.
+fn finished(
+    before: Option<&str>,
+    text: String,
+    gone: bool,
+    with: Option<Made>,
+) -> Result<Edited, String> {
     if !gone {
         return Ok(unchanged(before));
     }
     json::read(&text)?;
     let (mark, rest) = marked(&text);
     let blank = rest
-        .strip_prefix(EMPTY_FILE)
+        .strip_prefix(BRACKETS)
         .filter(|rest| rest.trim().is_empty());
-    let after = match blank {
-        _ if text == NEW_FILE => None,
-        Some(blank) => Some(format!("{mark}{blank}")),
-        None => Some(text),
+    let after = match (with, blank) {
+        (Some(Made::File), Some(_)) => None,
+        (Some(Made::Brackets), Some(blank)) => Some(format!("{mark}{blank}")),
+        _ => Some(text),
     };
     Ok(Edited {
         after,

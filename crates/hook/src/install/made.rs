@@ -1,15 +1,36 @@
 //! Putting something into a text and taking it out again, with all else as it was.
 //!
 //! Owns the one way in which both are done, so that each undoes the other: what is put in stands first in its object or array,
-//! directly behind the bracket. An object or array that had to be made for it is marked by two blanks before its colon, which
-//! hardly anybody writes: so that which was made goes again, and one that was empty before stays.
+//! directly behind the bracket. An object or array that had to be made for it is marked by a tab among the blanks before its
+//! colon, which hardly anybody writes: so that which was made goes again, and one that was empty before stays.
 
 use std::ops::Range;
 
 use super::json::{self, Value};
 
-/// What stands between key and colon of what was made.
-const MARK: &str = "  ";
+/// What was made with something that had to be made for Sillok's entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// Nothing else: the object around it was there.
+    Alone,
+    /// The brackets around it: the file was blank.
+    Brackets,
+    /// The file.
+    File,
+}
+
+impl Made {
+    const ALL: [Self; 3] = [Self::Alone, Self::Brackets, Self::File];
+
+    /// What stands between its key and its colon.
+    const fn mark(self) -> &'static str {
+        match self {
+            Self::Alone => " \t",
+            Self::Brackets => " \t ",
+            Self::File => " \t  ",
+        }
+    }
+}
 
 /// A file after an edit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,7 +131,7 @@ pub fn put_item(text: &str, way: &[Step<'_>], value: &serde_json::Value) -> Resu
     put(text, way, &layout, &shown)
 }
 
-/// Makes an empty object or array as a member, marked as made, where there is none; `brackets` are its two.
+/// Makes an empty object or array as a member, marked as `made`, where there is none; `brackets` are its two.
 ///
 /// # Errors
 /// That the way leads nowhere, or to something else of that name.
@@ -119,6 +140,7 @@ pub fn make(
     way: &[Step<'_>],
     key: &str,
     brackets: [char; 2],
+    made: Made,
 ) -> Result<String, String> {
     let root = json::read(text)?;
     let object = at(&root, way).ok_or("an object is missing")?;
@@ -138,12 +160,8 @@ pub fn make(
     let layout = Layout::of(text);
     let [open, close] = brackets;
     let body = format!("{open}{}{close}", layout.begin(way.len() + 1));
-    put(
-        text,
-        way,
-        &layout,
-        &format!("{}{MARK}: {body}", quoted(key)),
-    )
+    let content = format!("{}{}: {body}", quoted(key), made.mark());
+    put(text, way, &layout, &content)
 }
 
 /// Puts a plain member in, marked as made.
@@ -152,12 +170,8 @@ pub fn make(
 /// That the way leads nowhere.
 pub fn make_plain(text: &str, way: &[Step<'_>], key: &str, value: &str) -> Result<String, String> {
     let layout = Layout::of(text);
-    put(
-        text,
-        way,
-        &layout,
-        &format!("{}{MARK}: {value}", quoted(key)),
-    )
+    let content = format!("{}{}: {value}", quoted(key), Made::Alone.mark());
+    put(text, way, &layout, &content)
 }
 
 fn quoted(key: &str) -> String {
@@ -176,11 +190,12 @@ fn put(text: &str, way: &[Step<'_>], layout: &Layout, content: &str) -> Result<S
     json::read(&edited).map(|_| edited)
 }
 
-/// Whether a member was made by [`make`] or [`make_plain`].
+/// What was made with a member; nothing where [`make`] and [`make_plain`] have not made it.
 #[must_use]
-pub fn is_made(root: &Value, way: &[Step<'_>], key: &str) -> bool {
-    let member = at(root, way).and_then(|object| object.member(key));
-    member.is_some_and(|member| member.before_colon == MARK)
+pub fn made(root: &Value, way: &[Step<'_>], key: &str) -> Option<Made> {
+    let member = at(root, way)?.member(key)?;
+    let mut all = Made::ALL.into_iter();
+    all.find(|made| member.before_colon == made.mark())
 }
 
 /// Takes a member out of the object that a way leads to.

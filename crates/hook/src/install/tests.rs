@@ -163,6 +163,7 @@ fn cursors_file_says_its_version_and_a_person_keeps_what_they_added() {
         &[made::Step::Key("hooks")],
         "afterFileEdit",
         ['[', ']'],
+        made::Made::Alone,
     )
     .unwrap();
     let way = [made::Step::Key("hooks"), made::Step::Key("afterFileEdit")];
