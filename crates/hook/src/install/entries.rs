@@ -295,7 +295,7 @@ pub fn servers(before: Option<&str>, programs: &Programs, doing: Doing) -> Resul
     if let Some(foreign) = found.filter(|entry| !is_own_server(entry)) {
         let line = text[..foreign.span.start].matches('\n').count() + 1;
         let said = vec![format!(
-            "a server of another kind is called {SERVER} (line {line}); it is left as it is"
+            "a server of your own is called {SERVER} (line {line}); it is left as it is"
         )];
         return Ok(Edited {
             said,
@@ -331,12 +331,17 @@ pub fn servers(before: Option<&str>, programs: &Programs, doing: Doing) -> Resul
     })
 }
 
+/// Whether an entry is as installing makes it, of whatever place and scope: a person's own has further arguments.
 fn is_own_server(entry: &Value) -> bool {
     let command = entry.get("command").and_then(Value::text);
-    let first = entry
-        .get("args")
-        .and_then(|args| args.items().first()?.text());
-    command.is_some_and(|command| runs(command, "sillok")) && first == Some("mcp")
+    let args = entry.get("args").map(Value::items).unwrap_or_default();
+    let env = entry.get("env").map(Value::members).unwrap_or_default();
+    let mut keys = entry.members().iter().map(|member| member.key.as_str());
+    keys.all(|key| ["command", "args", "env"].contains(&key))
+        && env.iter().all(|member| member.key == "SILLOK_SCOPE")
+        && command.is_some_and(|command| runs(command, "sillok"))
+        && args.len() == 1
+        && args[0].text() == Some("mcp")
 }
 
 /// The text that is edited, and what is made with the first thing that has to be made in it.

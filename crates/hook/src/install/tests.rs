@@ -247,13 +247,19 @@ fn hooks_of_another_client_and_of_others_stay() {
 
 #[test]
 fn a_server_of_that_name_that_is_none_of_ours_is_left() {
-    let text = r#"{"mcpServers": {"sillok": {"command": "docker", "args": ["run"]}}}"#;
-    for doing in [Doing::Install, Doing::Uninstall] {
-        let edited = servers(Client::Cursor, Some(text), doing).unwrap();
-        assert_eq!(
-            (edited.after.as_deref(), edited.said.len()),
-            (Some(text), 1)
-        );
+    for text in [
+        r#"{"mcpServers": {"sillok": {"command": "docker", "args": ["run"]}}}"#,
+        r#"{"mcpServers": {"sillok": {"command": "sillok", "args": ["mcp", "--token-file", "t"]}}}"#,
+        r#"{"mcpServers": {"sillok": {"command": "sillok", "args": ["mcp"], "env": {"SILLOK_URL": "http://box"}}}}"#,
+        r#"{"mcpServers": {"sillok": {"type": "http", "url": "http://127.0.0.1:7411/mcp"}}}"#,
+    ] {
+        for doing in [Doing::Install, Doing::Uninstall] {
+            let edited = servers(Client::Cursor, Some(text), doing).unwrap();
+            assert_eq!(
+                (edited.after.as_deref(), edited.said.len()),
+                (Some(text), 1)
+            );
+        }
     }
     let text = "[mcp_servers.sillok]\nurl = \"http://box\"\n";
     let edited = section(Client::Codex, Some(text), Doing::Install).unwrap();
