@@ -142,6 +142,7 @@ async fn an_agent_is_told_what_was_decided_and_what_failed_marked_as_data() {
         start.contains(&says) && start.contains("<recalled-data key="),
         "{start}"
     );
+    assert!(start.contains(&task("claude-code")), "{start}");
     let before = event(&world, "claude-code", "PreToolUse");
     assert_eq!(told(&before), None, "nothing failed yet");
     fail(&world, &task("claude-code")).await;

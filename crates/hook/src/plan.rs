@@ -3,7 +3,7 @@
 //! Owns that mapping, whole and pure. It must not know how anything is sent, or how a client is answered.
 
 use serde_json::{Value, json};
-use sillok_core::limits::ANCHOR_HINT_BYTES_MAX;
+use sillok_core::limits::{ANCHOR_HINT_BYTES_MAX, APPROACH_NAME_BYTES_MAX};
 
 use crate::client::Client;
 use crate::event::{Edit, Event, Kind, Tool, Used};
@@ -224,7 +224,10 @@ fn asked_after(client: Client, tool: &Tool, place: &Place) -> Option<Question> {
 }
 
 fn fix(edit: &Edit, place: &Place) -> Question {
-    let files: Vec<String> = edit.files.iter().map(|file| place.relative(file)).collect();
+    let named = edit.files.iter().map(|file| place.relative(file));
+    // What the rules take for no name would have the whole question refused.
+    let is_name = |file: &String| !file.trim().is_empty() && file.len() <= APPROACH_NAME_BYTES_MAX;
+    let files: Vec<String> = named.filter(is_name).collect();
     let text = cut_to(&edit.text, APPROACH_BYTES);
     Question::Fix {
         approach: format!("Change {}: {text}", files.join(", ")),

@@ -118,6 +118,24 @@ fn a_change_is_checked_where_its_client_takes_a_word_on_it() {
 }
 
 #[test]
+fn a_change_is_asked_about_without_what_is_no_name() {
+    let long = "x".repeat(600);
+    let patch =
+        format!("*** Update File: /project\n*** Update File: {long}\n*** Update File: a.rs\n+b");
+    let document = serde_json::json!({ "session_id": "abc123", "cwd": "/project", "tool_name": "apply_patch",
+        "tool_input": { "command": patch } });
+    let event = read(Client::Codex, "PreToolUse", document.to_string().as_bytes()).unwrap();
+    let plan = Plan::of(Client::Codex, "PreToolUse", &event, &place());
+    let Some(Question::Fix { approach, files }) = plan.question else {
+        panic!("a file is changed")
+    };
+    assert_eq!(
+        (approach.as_str(), files),
+        ("Change a.rs: b\n", vec!["a.rs".to_owned()])
+    );
+}
+
+#[test]
 fn the_use_of_a_tool_is_written_and_handed_over_with_others() {
     for (client, name, level, part) in [
         (
