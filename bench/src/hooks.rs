@@ -1,7 +1,7 @@
 //! Hooks of a coding agent, each a process of its own, from its start to its end: with a server, and with none.
 //!
-//! The server is a process on the same cores. A conversation goes on and on: a prompt, a change, the tool that made it, the
-//! end of the agent's work. What a hook answers, and that nothing waits at the end, is looked at; a hook that says anything to
+//! The server is a process on the same cores. A conversation goes on and on: it begins again, a prompt, a change, the tool that
+//! made it, a compaction, the end of the agent's work. What a hook answers, and that nothing waits at the end, is looked at; a hook that says anything to
 //! a person ends the item.
 
 use std::io::Write as _;
@@ -27,7 +27,14 @@ const WARM: usize = 3;
 /// The floor.
 const P99_MS_MAX: f64 = 30.0;
 /// The events of one turn of a conversation.
-const EVENTS: [&str; 4] = ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"];
+const EVENTS: [&str; 6] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PreCompact",
+    "Stop",
+];
 
 /// Measures each event with a server, and with none.
 ///
@@ -126,6 +133,8 @@ fn event(name: &str, turn: usize, directory: &Path) -> Value {
     let mut event = json!({ "session_id": "bench", "cwd": directory, "hook_event_name": name });
     let file = directory.join(format!("src/part{turn}.rs"));
     match name {
+        "SessionStart" => event["source"] = json!("resume"),
+        "PreCompact" => event["trigger"] = json!("auto"),
         "UserPromptSubmit" => event["prompt"] = json!(format!("Make request {turn} end in time")),
         "Stop" => event["last_assistant_message"] = json!(format!("Request {turn} ends in time.")),
         _ => {

@@ -171,7 +171,14 @@ fn very_many_entries_are_found_before_and_after_half_of_them_is_pruned() {
 fn hooks_are_measured_with_a_server_and_with_none() {
     let rows = rows_of(&["hooks"]);
     for what in ["with a server", "with none"] {
-        for event in ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"] {
+        for event in [
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "PreCompact",
+            "Stop",
+        ] {
             assert!(figure(&rows, &format!("hooks: p99 of {event} {what}")) > 0.0);
         }
     }
