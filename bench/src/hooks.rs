@@ -1,8 +1,8 @@
 //! Hooks of a coding agent, each a process of its own, from its start to its end: with a server, and with none.
 //!
 //! The server is a process on the same cores. A conversation goes on and on: it begins again, a prompt, a change, the tool that
-//! made it, a compaction, the end of the agent's work. What a hook answers, and that nothing waits at the end, is looked at; a hook that says anything to
-//! a person ends the item.
+//! made it, a compaction, the end of the agent's work. That a beginning is answered where there is a server, and only there, and
+//! that nothing waits at the end, is looked at; a hook that says anything to a person ends the item.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,7 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
         let bed = Bed {
             program: binary()?.with_file_name("sillok-hook"),
             data: folder.path().join("data"),
+            is_there,
         };
         let mut runs: Vec<[Histogram<u64>; EVENTS.len()]> = Vec::with_capacity(RUNS);
         for _ in 0..RUNS {
@@ -81,6 +82,8 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
 struct Bed {
     program: PathBuf,
     data: PathBuf,
+    /// Whether a server serves the data.
+    is_there: bool,
 }
 
 impl Bed {
@@ -91,9 +94,12 @@ impl Bed {
             for (place, name) in EVENTS.iter().enumerate() {
                 let event = event(name, turn, &self.data);
                 let began = Instant::now();
-                self.told(&["claude-code", name], &event)?;
+                let answer = self.told(&["claude-code", name], &event)?;
                 if turn >= WARM {
                     taken[place].saturating_record(elapsed_us(began));
+                }
+                if *name == "SessionStart" && answer.is_empty() == self.is_there {
+                    return Err(Error::Wrong(format!("a beginning is answered '{answer}'")));
                 }
             }
         }
