@@ -64,6 +64,8 @@ pub(crate) enum Item {
     Fixes,
     /// The index of source files: a first look, one changed file, memory
     Code,
+    /// Searches of patterns among very many trajectories, and briefs that warn of them
+    Bank,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -90,6 +92,7 @@ impl Item {
         Self::Impact,
         Self::Fixes,
         Self::Code,
+        Self::Bank,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -115,6 +118,7 @@ impl Item {
             Self::Impact => "what a change of a hub affects",
             Self::Fixes => "checks of fixes among approaches that failed",
             Self::Code => "the index of source files",
+            Self::Bank => "searches of patterns, and briefs that warn",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

@@ -5,6 +5,7 @@
 //! in the README.
 
 mod args;
+mod bank;
 mod bed;
 mod beside;
 mod brief;
@@ -98,6 +99,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Impact => impact::measure(&scale, &mut report)?,
             Item::Fixes => fixes::measure(&scale, &mut report)?,
             Item::Code => code::measure(&scale, &mut report)?,
+            Item::Bank => bank::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,

@@ -46,6 +46,8 @@ pub(crate) struct Scale {
     pub(crate) decisions: DecisionScale,
     /// What checks of fixes are measured with.
     pub(crate) fixes: FixScale,
+    /// What searches of patterns are measured with.
+    pub(crate) bank: BankScale,
     /// Entries that maintenance is planned over.
     pub(crate) planned: u64,
     /// Entries that are pruned at once.
@@ -84,6 +86,15 @@ pub(crate) struct FixScale {
     pub(crate) failed: usize,
     /// Checks of each run that are timed.
     pub(crate) checks: usize,
+}
+
+/// Counts of the item about trajectories.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BankScale {
+    /// Trajectories of a project: a multiple of a hundred.
+    pub(crate) stored: usize,
+    /// Searches and briefs of each run that are timed.
+    pub(crate) asked: usize,
 }
 
 /// Counts of the item with several nodes.
@@ -137,6 +148,10 @@ impl Scale {
             failed: 1_000,
             checks: 1_000,
         },
+        bank: BankScale {
+            stored: 4_000,
+            asked: 200,
+        },
         planned: 10_000_000,
         pruned: 200_000,
         maintained: 1_000_000,
@@ -182,6 +197,10 @@ impl Scale {
         fixes: FixScale {
             failed: 100,
             checks: 15,
+        },
+        bank: BankScale {
+            stored: 100,
+            asked: 10,
         },
         planned: 20_000,
         pruned: 1_600,

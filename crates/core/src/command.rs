@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::NewAnchor;
+use crate::bank::NewTrajectory;
 use crate::decision::{Rank, Reach, RelationName};
 use crate::erasure::{Erase, EraseMemory, EraseVerifications};
 use crate::evidence::NewEvidence;
@@ -221,6 +222,8 @@ pub enum Command {
     RecordFailure(Box<NewFailure>),
     /// Destroy what verifications of the task say of errors and approaches, for good.
     EraseVerifications(Box<EraseVerifications>),
+    /// Store how an agent went about the task, with its reward, once that is over.
+    StoreTrajectory(Box<NewTrajectory>),
 }
 
 /// An answer to a question.
@@ -280,6 +283,7 @@ impl Command {
             Self::Erase(_) | Self::EraseMemory(_) | Self::EraseVerifications(_) => {
                 Access::Control(Control::Erase)
             }
+            Self::StoreTrajectory(_) => Access::Control(Control::StoreTrajectory),
             Self::SaveDecision(save) => Access::Save(save.text.rank),
             // The least that it can need: deciding looks at the ranks that are at stake.
             Self::DeactivateDecision { .. } | Self::RestoreDecision { .. } => {
@@ -341,6 +345,7 @@ impl Command {
             Self::EraseMemory(_) => "erase_memory",
             Self::EraseVerifications(_) => "erase_verifications",
             Self::DeclareRelation { .. } => "declare_relation",
+            Self::StoreTrajectory(_) => "store_trajectory",
         }
     }
 

@@ -15,6 +15,7 @@ use crate::agent::{Agent, Commons};
 use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::alike::Alike;
+use crate::workload::banking::Banking;
 use crate::workload::branches::Branches;
 use crate::workload::deciding::Deciding;
 use crate::workload::disputing::Disputing;
@@ -132,7 +133,8 @@ impl Suite {
     pub fn built_in() -> Self {
         Self::empty()
             .workload(Staging)
-            // In the place of as much of what is staged: so nothing else is drawn otherwise than without it.
+            // In the place of as much of what is staged: so nothing else is drawn otherwise than without them.
+            .workload(Banking)
             .workload(Fixing)
             .workload(Publishing)
             .workload(Judging)
@@ -160,6 +162,7 @@ impl Suite {
             .check(Disputing)
             .check(Deciding)
             .check(Fixing)
+            .check(Banking)
     }
 
     /// With a further workload.

@@ -13,5 +13,6 @@ mod publishing;
 mod restoring;
 mod retiring;
 mod tasks;
+mod trajectories;
 mod undoing;
 mod world;

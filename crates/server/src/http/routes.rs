@@ -5,6 +5,7 @@
 
 mod anchors;
 mod backup;
+mod bank;
 mod brief;
 mod checkpoint;
 mod code;
@@ -78,6 +79,8 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(verifications::undo))
         .routes(routes!(fixes::check))
         .routes(routes!(fixes::failed))
+        .routes(routes!(bank::store))
+        .routes(routes!(bank::search))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::drop_promotion))
         .routes(routes!(entries::put))
