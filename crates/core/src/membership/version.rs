@@ -44,7 +44,7 @@ impl WireVersion {
     pub const WITH_EVIDENCE: Self = Self(8);
     /// The first one whose nodes judge fixes that failed.
     pub const WITH_FAILURES: Self = Self(9);
-    /// The first one whose nodes keep trajectories.
+    /// The first one whose nodes keep trajectories. 10 is set aside.
     pub const WITH_TRAJECTORIES: Self = Self(11);
     /// The newest one that this build knows.
     pub const NEWEST: Self = Self(11);
