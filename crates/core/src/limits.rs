@@ -95,6 +95,8 @@ pub const PATTERNS_FOUND_MAX: usize = 50;
 pub const BANK_CITED_MAX: usize = 8;
 /// Trajectories that the warnings of a brief look at, the newest, and as many approaches that failed.
 pub const WARNED_OF_MAX: usize = 1_024;
+/// Tasks of these approaches whose titles they look at, those in which something failed last.
+pub const WARNED_TITLES_MAX: usize = 64;
 /// Bytes of the rows of either.
 pub const WARNED_OF_BYTES_MAX: usize = 2 << 20;
 /// Warnings of one brief.

@@ -1,16 +1,20 @@
 //! Reading the reasoning bank: which patterns a project has, and which failures a task is warned of.
 //!
-//! Owns which trajectories and which approaches that failed are looked at, and how many: the newest. What follows from them is
-//! `core::bank`'s.
+//! Owns which trajectories and which approaches that failed are looked at, and how many: the newest; and of how many tasks the
+//! titles are. What follows from them is `core::bank`'s.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use sillok_core::bank::{PatternQuery, PatternsFound, Trajectory, Warning, search, warnings};
 use sillok_core::circular::FailedApproach;
 use sillok_core::config::BankConfig;
 use sillok_core::limits::{
-    TRAJECTORIES_BYTES_MAX, TRAJECTORIES_MAX, WARNED_OF_BYTES_MAX, WARNED_OF_MAX,
+    TRAJECTORIES_BYTES_MAX, TRAJECTORIES_MAX, WARNED_OF_BYTES_MAX, WARNED_OF_MAX, WARNED_TITLES_MAX,
 };
 use sillok_core::scope::{Level, Scope};
 use sillok_core::task::opening_text;
+use sillok_core::time::Timestamp;
 use sillok_core::{Error, ErrorCode};
 use sillok_store::keys::{Family, failed_approach, trajectory};
 use sillok_store::{Error as StoreError, KeyRange, Store, Txn};
@@ -81,12 +85,47 @@ pub(super) async fn warned_of<P: Protocol>(
     };
     let gathered = gather(protocol, txn, &project).await;
     let (failed, told) = gathered.map_err(|error| refusal(&error))?;
+    let called = Called::in_tasks_of(txn, scope, &failed.rows).await?;
     let opening = opening_text(&task.title, &task.description);
-    let (warnings, cut) = warnings(scope, &opening, &failed.rows, &told.rows, config);
+    let (failures, titles) = (&failed.rows, &called.titles);
+    let (warnings, cut) = warnings(scope, &opening, failures, titles, &told.rows, config);
     Ok(WarnedOf {
         warnings,
-        cut: cut || failed.cut || told.cut,
+        cut: cut || failed.cut || told.cut || called.cut,
     })
+}
+
+/// What tasks were called in which something failed.
+struct Called {
+    titles: BTreeMap<Scope, String>,
+    /// Whether there are more of them.
+    cut: bool,
+}
+
+impl Called {
+    /// The titles of the tasks of these approaches, as far as there is room: of those in which something failed last. Its own
+    /// says nothing to a task.
+    async fn in_tasks_of(
+        txn: &mut impl Txn,
+        own: &Scope,
+        failed: &[FailedApproach],
+    ) -> Result<Self, Error> {
+        let mut last: BTreeMap<&Scope, Timestamp> = BTreeMap::new();
+        for one in failed.iter().filter(|one| one.task != *own) {
+            let at = last.entry(&one.task).or_insert(one.at);
+            *at = one.at.max(*at);
+        }
+        let mut tasks: Vec<(&Scope, Timestamp)> = last.into_iter().collect();
+        // Those of one time stay in the order of their scopes.
+        tasks.sort_by_key(|(_, at)| Reverse(*at));
+        let cut = tasks.len() > WARNED_TITLES_MAX;
+        let mut titles = BTreeMap::new();
+        for (task, _) in tasks.into_iter().take(WARNED_TITLES_MAX) {
+            let found = task_of(txn, task).await?;
+            titles.extend(found.map(|found| (task.clone(), found.title)));
+        }
+        Ok(Self { titles, cut })
+    }
 }
 
 /// What failed in a project, and how agents went about its tasks.

@@ -241,6 +241,26 @@ async fn a_verification_that_failed_elsewhere_in_the_project_warns_as_well() {
 }
 
 #[tokio::test]
+async fn a_verification_that_failed_in_a_task_that_was_called_so_warns_whatever_was_tried() {
+    let mut stage = Stage::set().await;
+    stage.open_like(TASK).await;
+    let unlike = approach("Raise the limit of the pool", &["src/pool.rs"]);
+    stage.fail(TASK, Some("it waits"), Some(&unlike)).await;
+    // What failed in a task that was called otherwise says nothing.
+    stage.open(FAILED_TASK).await;
+    let other = approach("Drop the oldest connection", &["src/pool.rs"]);
+    stage.fail(FAILED_TASK, Some("it waits"), Some(&other)).await;
+    stage.open_like(OTHER_TASK).await;
+    let brief = stage.brief(OTHER_TASK, 10).await;
+    let [warning] = &brief.warnings[..] else {
+        panic!("{:?}", brief.warnings)
+    };
+    assert_eq!(warning.approach, unlike);
+    assert_eq!(warning.failures[0].record.scope, scope(TASK));
+    assert!(!brief.warnings_cut);
+}
+
+#[tokio::test]
 async fn a_warning_before_decisions_takes_their_room() {
     let bug = Without(Some(Safeguard::WarnsLast));
     let stage = Stage::warned_under(bug).await;

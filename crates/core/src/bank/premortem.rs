@@ -78,14 +78,23 @@ struct Group<'a> {
     words: Words,
 }
 
+/// A title that nobody knows, or that another rule worded: nothing is like it.
+static UNTITLED: Wording = Wording {
+    rule: 0,
+    words: Vec::new(),
+    names: Vec::new(),
+    said: Vec::new(),
+};
+
 /// What a task that was opened with these words is warned of: approaches of other tasks that failed and whose words, or those of
-/// what their tasks were called, are like its own. What is most alike and did worst comes first. Says as well whether there is
-/// more than is told.
+/// what their tasks were called, are like its own. Trajectories say what theirs was called; of approaches that failed, `titles`
+/// does, as far as it is known. What is most alike and did worst comes first. Says as well whether there is more than is told.
 #[must_use]
 pub fn warnings(
     task: &Scope,
     opening: &str,
     failed: &[FailedApproach],
+    titles: &BTreeMap<Scope, String>,
     trajectories: &[Trajectory],
     config: &BankConfig,
 ) -> (Vec<Warning>, bool) {
@@ -93,7 +102,9 @@ pub fn warnings(
     if asked.is_empty() {
         return (Vec::new(), false);
     }
-    let (trials, mut cut) = trials(task, failed, trajectories);
+    let called = titles.iter().map(|(task, title)| (task, worded(title)));
+    let called: BTreeMap<&Scope, Wording> = called.collect();
+    let (trials, mut cut) = trials(task, failed, &called, trajectories);
     let groups = groups(trials, config);
     let mut alike: Vec<(f64, Signature, &Group<'_>)> = Vec::new();
     for (signature, group) in &groups {
@@ -110,31 +121,42 @@ pub fn warnings(
     (told.map(|(_, _, group)| group.told()).collect(), cut)
 }
 
+/// How a title is worded.
+fn worded(title: &str) -> Wording {
+    Wording::of(&Approach {
+        text: title.to_owned(),
+        ..Approach::default()
+    })
+}
+
 /// All trials in other tasks, in the order of their times, and whether some had no room.
 fn trials<'a>(
     task: &Scope,
     failed: &'a [FailedApproach],
+    called: &'a BTreeMap<&Scope, Wording>,
     trajectories: &'a [Trajectory],
 ) -> (Vec<Trial<'a>>, bool) {
-    static NONE: Wording = Wording {
-        rule: 0,
-        words: Vec::new(),
-        names: Vec::new(),
-        said: Vec::new(),
-    };
     let (mut room, mut all, mut cut) = (Room::ALL, Vec::new(), false);
     for one in trajectories.iter().filter(|one| one.task != *task) {
-        let Some(wording) = room.worded(&one.wording, &one.approach) else {
-            cut = true;
-            continue;
-        };
-        // Words of another rule are none.
-        let titled = if one.titled.is_current() {
-            &one.titled
-        } else {
-            &NONE
-        };
-        all.push(Trial {
+        let trial = Trial::of_trajectory(one, &mut room);
+        cut |= trial.is_none();
+        all.extend(trial);
+    }
+    for one in failed.iter().filter(|one| one.task != *task) {
+        let titled = called.get(&one.task).unwrap_or(&UNTITLED);
+        let trial = Trial::of_failure(one, titled, &mut room);
+        cut |= trial.is_none();
+        all.extend(trial);
+    }
+    all.sort_by(|a, b| (a.at, &a.record).cmp(&(b.at, &b.record)));
+    (all, cut)
+}
+
+impl<'a> Trial<'a> {
+    /// What a trajectory tells; none where there is no room to word it.
+    fn of_trajectory(one: &'a Trajectory, room: &mut Room) -> Option<Self> {
+        let wording = room.worded(&one.wording, &one.approach)?.into_owned();
+        Some(Self {
             record: one.record(),
             verification: None,
             at: one.at,
@@ -143,16 +165,20 @@ fn trials<'a>(
             ended: one.ended,
             reward: Some(one.reward),
             why: &one.lesson,
-            wording: wording.into_owned(),
-            titled,
-        });
+            wording,
+            // Words of another rule are none.
+            titled: if one.titled.is_current() {
+                &one.titled
+            } else {
+                &UNTITLED
+            },
+        })
     }
-    for one in failed.iter().filter(|one| one.task != *task) {
-        let Some(wording) = room.worded(&one.wording, &one.approach) else {
-            cut = true;
-            continue;
-        };
-        all.push(Trial {
+
+    /// What a verification that failed tells, in a task that was called so; none where there is no room to word it.
+    fn of_failure(one: &'a FailedApproach, titled: &'a Wording, room: &mut Room) -> Option<Self> {
+        let wording = room.worded(&one.wording, &one.approach)?.into_owned();
+        Some(Self {
             record: RecordId {
                 scope: one.task.clone(),
                 seq: one.seq,
@@ -164,12 +190,10 @@ fn trials<'a>(
             ended: Ended::Failed,
             reward: None,
             why: &one.reason,
-            wording: wording.into_owned(),
-            titled: &NONE,
-        });
+            wording,
+            titled,
+        })
     }
-    all.sort_by(|a, b| (a.at, &a.record).cmp(&(b.at, &b.record)));
-    (all, cut)
 }
 
 /// Trials of one approach together, whatever sort of task they were at: a verification knows none.

@@ -30,7 +30,8 @@ fn any_failed() -> impl Strategy<Value = Vec<FailedApproach>> {
 
 fn warned(failed: &[FailedApproach], trajectories: &[Trajectory]) -> Vec<Warning> {
     let config = BankConfig::default();
-    let (warnings, cut) = warnings(&task(0), OPENING, failed, trajectories, &config);
+    let titles = BTreeMap::new();
+    let (warnings, cut) = warnings(&task(0), OPENING, failed, &titles, trajectories, &config);
     assert!(!cut);
     warnings
 }
@@ -88,6 +89,20 @@ fn what_a_task_was_called_counts_beside_what_was_done() {
 }
 
 #[test]
+fn what_the_task_of_a_verification_that_failed_was_called_counts_as_well() {
+    let all = [failed(1, 2, 100, 1), failed(2, 2, 101, 2)];
+    let called = |number, title: &str| BTreeMap::from([(task(number), title.to_owned())]);
+    let config = BankConfig::default();
+    let found = |titles| warnings(&task(0), OPENING, &all, &titles, &[], &config).0;
+    assert!(found(called(1, "Another thing altogether")).is_empty());
+    // What another task was called says nothing of these.
+    assert!(found(called(3, "Cache parsed headers of the session")).is_empty());
+    let found = found(called(1, "Cache parsed headers of the session"));
+    assert_eq!(texts(&found), [APPROACHES[2]]);
+    assert_eq!(found[0].failed, 2, "one approach is one warning");
+}
+
+#[test]
 fn what_worked_more_often_warns_less_and_what_never_failed_not_at_all() {
     let said = |approach, ended, reward| Said {
         task: 1,
@@ -110,7 +125,7 @@ fn what_worked_more_often_warns_less_and_what_never_failed_not_at_all() {
     let first = |said: &[Said]| {
         let all = trajectories(said);
         let config = BankConfig::default();
-        let (found, _) = warnings(&task(0), &opening, &[], &all, &config);
+        let (found, _) = warnings(&task(0), &opening, &[], &BTreeMap::new(), &all, &config);
         assert_eq!(found.len(), 2);
         found[0].approach.text.clone()
     };
@@ -128,6 +143,7 @@ fn a_task_that_says_nothing_is_warned_of_nothing() {
         &task(0),
         "the of",
         &[failed(1, 0, 100, 1)],
+        &BTreeMap::new(),
         &[],
         &BankConfig::default(),
     );
@@ -150,7 +166,7 @@ fn of_very_many_failures_the_most_alike_are_told_and_that_there_are_more() {
         })
         .collect();
     let config = BankConfig::default();
-    let (found, cut) = warnings(&task(0), OPENING, &all, &[], &config);
+    let (found, cut) = warnings(&task(0), OPENING, &all, &BTreeMap::new(), &[], &config);
     assert_eq!((found.len(), cut), (WARNINGS_MAX, true));
 }
 
