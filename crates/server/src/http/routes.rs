@@ -60,6 +60,11 @@ pub(super) fn probes() -> OpenApiRouter<App> {
 
 /// All other routes.
 pub(super) fn interface() -> OpenApiRouter<App> {
+    of_tasks().merge(of_memory()).merge(of_nodes())
+}
+
+/// What happens in tasks, how they end, and what is left of them.
+fn of_tasks() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(document::empty())
         .routes(routes!(tasks::open, tasks::list))
         .routes(routes!(tasks::show))
@@ -83,6 +88,11 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(bank::search))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::drop_promotion))
+}
+
+/// What is known: entries, decisions, evidence, anchors, and the code.
+fn of_memory() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(document::empty())
         .routes(routes!(entries::put))
         .routes(routes!(entries::amend))
         .routes(routes!(entries::supersede))
@@ -117,6 +127,11 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(code::tree))
         .routes(routes!(code::symbols))
         .routes(routes!(code::dependents))
+}
+
+/// Events, tokens, and what operators ask of nodes.
+fn of_nodes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(document::empty())
         .routes(routes!(events::list))
         .routes(routes!(events::tail))
         .routes(routes!(tokens::mint, tokens::list))
