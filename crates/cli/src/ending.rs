@@ -1,10 +1,12 @@
 //! The orchestrator's side of `end_task`, beside a server: each project's command is run when an agent asks for the end of its
 //! task.
 //!
-//! Owns which requests are taken up, and that each is answered. How a command is run is [`execution`]'s, what its outcome is
+//! Owns which requests are taken up, and that each is answered. How a command is run is [`execution`]'s, and what its outcome is
 //! recorded as, [`verification`]'s: this is `sillok verify`, with the command and the work tree that the configuration names,
-//! under a token of its own that is minted for each run. An agent only asks: neither the command nor the outcome is its to
-//! say.
+//! under a token of its own that is minted for each run. What is left of a task that passed is `went`'s. An agent only asks:
+//! neither the command nor the outcome is its to say.
+
+mod went;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -151,6 +153,10 @@ impl Ending {
         };
         let appended: Result<Appended, _> = orchestrator.write("/v1/memory-events", &body).await;
         match appended {
+            Ok(_) if answer.outcome == Outcome::Passed => {
+                self.leave(&orchestrator, event).await;
+                Ok(())
+            }
             Ok(_) => Ok(()),
             Err(failure) if failure.exit_status() == EXIT_RETRY => Err(failure),
             // Such as to a task that was archived: nobody is told, and the others are not held up.
@@ -161,6 +167,21 @@ impl Ending {
                 ));
                 Ok(())
             }
+        }
+    }
+
+    /// Stores how the task was gone about, for whoever comes after. The agent was answered: where that cannot be, the task has
+    /// passed all the same.
+    async fn leave(&self, orchestrator: &Client, event: &EventView) {
+        let stored = match self.asked(event).await {
+            Ok(asked) => went::store(orchestrator, event, &asked).await,
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = stored {
+            let task = &event.scope;
+            note(&format!(
+                "how {task} was gone about is not stored: {failure}"
+            ));
         }
     }
 
@@ -351,7 +372,7 @@ mod tests {
             summary: "s".to_owned(),
             approach: Some(approach.to_owned()),
             files: vec!["src/a.rs".to_owned(); files],
-            symbols: Vec::new(),
+            ..EndRequest::default()
         };
         let (approach, touched) = tried(asked("lock by row", 64));
         assert_eq!(approach.as_deref(), Some("lock by row"));

@@ -78,7 +78,7 @@ writes! {
     /// Records a verification.
     record_verification: "/v1/verifications", RecordVerification => VerificationRecorded;
     /// Stores a trajectory.
-    store_trajectory: "/v1/trajectories", StoreTrajectory => TrajectoryStored;
+    store_trajectory, store_trajectory_as: "/v1/trajectories", StoreTrajectory => TrajectoryStored;
     /// Gives a promotion up.
     drop_promotion: "/v1/promotions/drop", DropPromotion => TaskChanged;
     /// Writes an entry.
