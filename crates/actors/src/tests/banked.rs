@@ -249,7 +249,9 @@ async fn a_verification_that_failed_in_a_task_that_was_called_so_warns_whatever_
     // What failed in a task that was called otherwise says nothing.
     stage.open(FAILED_TASK).await;
     let other = approach("Drop the oldest connection", &["src/pool.rs"]);
-    stage.fail(FAILED_TASK, Some("it waits"), Some(&other)).await;
+    stage
+        .fail(FAILED_TASK, Some("it waits"), Some(&other))
+        .await;
     stage.open_like(OTHER_TASK).await;
     let brief = stage.brief(OTHER_TASK, 10).await;
     let [warning] = &brief.warnings[..] else {
