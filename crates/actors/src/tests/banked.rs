@@ -10,7 +10,7 @@ use sillok_core::command::{AnswerBody, Command};
 use sillok_core::decision::Rank;
 use sillok_core::erasure::Erase;
 use sillok_core::id::Seq;
-use sillok_core::limits::BRIEF_BYTES_MAX;
+use sillok_core::limits::{BRIEF_BYTES_MAX, WARNED_TITLES_MAX};
 use sillok_core::membership::WireVersion;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::task::Closing;
@@ -260,6 +260,32 @@ async fn a_verification_that_failed_in_a_task_that_was_called_so_warns_whatever_
     assert_eq!(warning.approach, unlike);
     assert_eq!(warning.failures[0].record.scope, scope(TASK));
     assert!(!brief.warnings_cut);
+}
+
+#[tokio::test]
+async fn of_very_many_tasks_the_titles_of_those_count_in_which_something_failed_last() {
+    let mut stage = Stage::set().await;
+    let path = |number: usize| format!("{PROJECT}/worktree/fix/task/t{number}");
+    let first = approach("Drop the oldest connection", &[]);
+    let others = approach("Raise the limit of the pool", &[]);
+    stage.open_like(OTHER_TASK).await;
+    for number in 0..=WARNED_TITLES_MAX {
+        let tried = if number == 0 { &first } else { &others };
+        stage.open_like(&path(number)).await;
+        let error = Some("it waits");
+        stage
+            .fail_for_nothing(&path(number), error, Some(tried))
+            .await;
+        if number + 1 < WARNED_TITLES_MAX {
+            continue;
+        }
+        let brief = stage.brief(OTHER_TASK, 10).await;
+        let is_over = number == WARNED_TITLES_MAX;
+        let mut told = brief.warnings.iter().map(|one| &one.approach);
+        assert!(told.clone().any(|approach| *approach == others));
+        assert_eq!(told.any(|approach| *approach == first), !is_over);
+        assert_eq!(brief.warnings_cut, is_over);
+    }
 }
 
 #[tokio::test]
