@@ -2,6 +2,7 @@
 //!
 //! Owns the section's form, its defaults and its ranges. It must not know how a command is run, nor what its outcome leads to.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,8 @@ use super::within;
 const PROJECTS_MAX: usize = 32;
 /// Words of a command.
 const WORDS_MAX: usize = 256;
+/// Variables that a project may name.
+const VARIABLES_MAX: usize = 64;
 /// What stands in a directory for the name of the task's worktree.
 const WORKTREE: &str = "{worktree}";
 
@@ -21,8 +24,21 @@ const WORKTREE: &str = "{worktree}";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VerificationConfig {
+    /// As whom commands are run: whoever starts the server, when absent. To become another user it has to be root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<VerificationUser>,
     /// Each project that names a command, once.
     pub projects: Vec<ProjectVerification>,
+}
+
+/// `[verification.user]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerificationUser {
+    /// Its number. Never 0.
+    pub uid: u32,
+    /// That of the only group that it is in.
+    pub gid: u32,
 }
 
 /// `[[verification.projects]]`
@@ -38,6 +54,9 @@ pub struct ProjectVerification {
     /// How long it may take, in s. One that takes longer has failed.
     #[serde(default = "usual_timeout_s")]
     pub timeout_s: u64,
+    /// What the command finds in its environment, besides `PATH` and a few others of the server's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
 }
 
 const fn usual_timeout_s() -> u64 {
@@ -51,6 +70,10 @@ impl VerificationConfig {
             self.projects.len(),
             0..=PROJECTS_MAX,
         )?;
+        if self.user.is_some_and(|user| user.uid == 0 || user.gid == 0) {
+            let why = "configuration verification.user: what is verified is never run as root";
+            return Err(Error::new(ErrorCode::InvalidArgument, why));
+        }
         for (place, project) in self.projects.iter().enumerate() {
             project.check()?;
             let before = &self.projects[..place];
@@ -77,6 +100,15 @@ impl ProjectVerification {
         }
         if !self.directory.is_absolute() {
             return refused("needs a directory from the root on");
+        }
+        let is_name = |name: &String| {
+            !name.is_empty() && !name.contains(['=', '\0']) && !name.starts_with("SILLOK_")
+        };
+        if self.environment.len() > VARIABLES_MAX || !self.environment.keys().all(is_name) {
+            return refused("names a variable that is none, or that is the server's own");
+        }
+        if self.environment.values().any(|value| value.contains('\0')) {
+            return refused("gives a variable a value that is none");
         }
         within(
             "verification.projects.timeout_s",
@@ -108,14 +140,22 @@ mod tests {
             command: command.iter().map(|word| (*word).to_owned()).collect(),
             directory: directory.into(),
             timeout_s: usual_timeout_s(),
+            environment: BTreeMap::new(),
         }
+    }
+
+    fn check(projects: Vec<ProjectVerification>) -> Result<(), Error> {
+        let config = VerificationConfig {
+            projects,
+            ..VerificationConfig::default()
+        };
+        config.check()
     }
 
     #[test]
     fn a_project_names_its_command_once() {
         let api = project("org/a/project/b", &["make", "test"], "/srv/{worktree}");
         assert_eq!(api.directory_of("main"), Path::new("/srv/main"));
-        let check = |projects: Vec<ProjectVerification>| VerificationConfig { projects }.check();
         assert!(check(vec![api.clone()]).is_ok());
         assert!(check(vec![api.clone(), api]).is_err());
         for wrong in [
@@ -126,6 +166,25 @@ mod tests {
         ] {
             let shown = format!("{wrong:?}");
             assert!(check(vec![wrong]).is_err(), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_verified_is_never_run_as_root_nor_told_the_servers_own_settings() {
+        let config = |uid: u32, gid: u32| VerificationConfig {
+            user: Some(VerificationUser { uid, gid }),
+            projects: Vec::new(),
+        };
+        assert!(config(990, 990).check().is_ok());
+        assert!(config(0, 990).check().is_err() && config(990, 0).check().is_err());
+        let named = |name: &str| {
+            let mut api = project("org/a/project/b", &["make"], "/srv");
+            api.environment = BTreeMap::from([(name.to_owned(), "v".to_owned())]);
+            check(vec![api])
+        };
+        assert!(named("RUSTUP_HOME").is_ok());
+        for wrong in ["", "A=B", "A\0", "SILLOK_TOKEN"] {
+            assert!(named(wrong).is_err(), "{wrong}");
         }
     }
 }
