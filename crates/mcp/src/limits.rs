@@ -8,11 +8,15 @@ pub const MESSAGE_BYTES_MAX: usize = 1 << 20;
 pub const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Calls of one endpoint that are under way at one time.
 pub const CALLS_MAX: usize = 128;
+/// Those of one principal: whoever has many of them under way leaves places for others.
+pub const CALLS_EACH_MAX: usize = 16;
 /// What a caller without a place is told to wait, in milliseconds.
 pub const CALL_RETRY_AFTER_MS: u64 = 200;
 
 /// How long the API may take for one request.
 pub const DEADLINE: Duration = Duration::from_secs(30);
+/// How long a call may take in all: somebody may wait for a verification that long, and ask before and behind it.
+pub const CALL_DEADLINE: Duration = Duration::from_secs(180);
 
 /// The least that an answer may be asked to cost, in tokens: room for one handle.
 pub const BUDGET_TOKENS_MIN: u64 = 100;

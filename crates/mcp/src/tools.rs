@@ -125,6 +125,11 @@ macro_rules! tools {
                 match self { $(Self::$variant => $name),* }
             }
 
+            /// Whether it only reads.
+            pub(crate) const fn reads(self) -> bool {
+                match self { $(Self::$variant => $hints.reads),* }
+            }
+
             fn define(self) -> Tool {
                 match self {
                     $(Self::$variant => defined::<$module::$input, $module::$output>($name, $title, $hints, $description)),*
