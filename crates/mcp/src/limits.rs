@@ -42,6 +42,12 @@ pub const WARNINGS_MAX: usize = 5;
 pub const WARNING_QUERY_BYTES_MAX: usize = 4 << 10;
 /// The part of a brief's budget that warnings may take.
 pub const WARNINGS_PART: u64 = 4;
+/// The part of a budget that a task's own words may take: what it is about, why it is stuck, what is suggested.
+pub const OWN_WORDS_PART: u64 = 4;
+/// The part that a memory's history may take.
+pub const HISTORY_PART: u64 = 4;
+/// The part that a question may take before the memories that it is about.
+pub const QUESTION_PART: u64 = 2;
 
 /// Files and symbols of which one call asks what depends on them in the code.
 pub const CODE_STARTS_MAX: usize = 8;

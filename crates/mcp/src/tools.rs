@@ -264,4 +264,6 @@ fn told(output: impl Serialize) -> Value {
 }
 
 #[cfg(test)]
+mod budgets;
+#[cfg(test)]
 mod tests;
