@@ -1,7 +1,7 @@
 //! The server's side of the protocol: which requests there are, and what each is answered with.
 //!
-//! Owns what is told of this server, how many calls are under way at one time, and that each ends. The protocol itself, its revisions and their
-//! differences are `rmcp`'s.
+//! Owns what is told of this server, how many calls are under way at one time, and that each ends. The protocol itself, its
+//! revisions and their differences are `rmcp`'s.
 
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;

@@ -146,8 +146,7 @@ async fn pass_on(
 #[derive(Default)]
 struct IdScan {
     depth: usize,
-    in_string: bool,
-    escaped: bool,
+    place: Place,
     /// The key or the value that is being read, of the message itself.
     token: Vec<u8>,
     is_cut: bool,
@@ -156,31 +155,39 @@ struct IdScan {
     found: Option<Vec<u8>>,
 }
 
+/// Where a byte stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Outside,
+    InString,
+    /// Behind the backslash of a string.
+    Escaped,
+}
+
 impl IdScan {
     fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            if self.in_string {
-                self.in_string(*byte);
-            } else {
-                self.outside(*byte);
+            match self.place {
+                Place::Outside => self.outside(*byte),
+                Place::InString | Place::Escaped => self.in_string(*byte),
             }
         }
     }
 
     fn in_string(&mut self, byte: u8) {
         self.keep(byte);
-        match byte {
-            _ if self.escaped => self.escaped = false,
-            b'\\' => self.escaped = true,
-            b'"' => self.in_string = false,
-            _ => {}
-        }
+        self.place = match (self.place, byte) {
+            (Place::InString, b'\\') => Place::Escaped,
+            (Place::InString, b'"') => Place::Outside,
+            _ => Place::InString,
+        };
     }
 
     fn outside(&mut self, byte: u8) {
         match byte {
             b'"' => {
-                self.in_string = true;
+                self.place = Place::InString;
                 self.keep(byte);
             }
             b'{' | b'[' => self.depth += 1,

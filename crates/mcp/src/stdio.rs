@@ -1,7 +1,7 @@
 //! One client over a pair of streams, a message a line.
 //!
-//! Owns when such a client is served to its end. It must not know whose streams they are, nor who has the API: it opens no store, and starts no
-//! server.
+//! Owns when such a client is served to its end. It must not know whose streams they are, nor who has the API: it opens no
+//! store, and starts no server.
 
 use rmcp::serve_server;
 use tokio::io::{AsyncRead, AsyncWrite};
