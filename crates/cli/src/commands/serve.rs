@@ -76,7 +76,8 @@ fn endings(
         return Ok(Vec::new());
     }
     let token_file = server.admin_token_file();
-    match verification.user {
+    let user = verification.run_as()?;
+    match user {
         Some(user) => check_closed(user, &[&token_file, data.path()])?,
         None => note(&format!(
             "what is verified runs as the user of this server, and can read {}: verification.user names another",
@@ -85,7 +86,6 @@ fn endings(
     }
     let token = read_token(&token_file)?;
     let client = Client::new(&server.url(), token, RetryPolicy::default())?;
-    let user = verification.user;
     let begin = |project| {
         let ending = Ending::new(client.clone(), project, user, language, data.path());
         tokio::spawn(Box::pin(ending.run()))

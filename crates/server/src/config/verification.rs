@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use sillok_core::scope::{Level, Scope};
@@ -24,21 +25,42 @@ const WORKTREE: &str = "{worktree}";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VerificationConfig {
-    /// As whom commands are run: whoever starts the server, when absent. To become another user it has to be root.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<VerificationUser>,
+    /// As whom commands are run: the numbers of a user and of the only group that it is in, such as `990:990`; as whoever
+    /// started the server, when empty. To become another user it has to be root.
+    pub user: String,
     /// Each project that names a command, once.
     pub projects: Vec<ProjectVerification>,
 }
 
-/// `[verification.user]`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A user, and the only group that it is in. Neither is root's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerificationUser {
-    /// Its number. Never 0.
+    /// The user's number.
     pub uid: u32,
-    /// That of the only group that it is in.
+    /// The group's.
     pub gid: u32,
+}
+
+impl FromStr for VerificationUser {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let numbers = text.split_once(':');
+        let parsed = numbers.and_then(|(uid, gid)| {
+            Some(Self {
+                uid: uid.parse().ok()?,
+                gid: gid.parse().ok()?,
+            })
+        });
+        parsed
+            .filter(|user| user.uid != 0 && user.gid != 0)
+            .ok_or_else(|| {
+                let why = format!(
+                    "configuration verification.user: '{text}' is no USER:GROUP in numbers, neither of which is root's"
+                );
+                Error::new(ErrorCode::InvalidArgument, why)
+            })
+    }
 }
 
 /// `[[verification.projects]]`
@@ -64,16 +86,24 @@ const fn usual_timeout_s() -> u64 {
 }
 
 impl VerificationConfig {
+    /// As whom commands are run; none is named where nobody is configured.
+    ///
+    /// # Errors
+    /// `invalid_argument` where what is configured is no user, or root.
+    pub fn run_as(&self) -> Result<Option<VerificationUser>, Error> {
+        if self.user.is_empty() {
+            return Ok(None);
+        }
+        self.user.parse().map(Some)
+    }
+
     pub(super) fn check(&self) -> Result<(), Error> {
         within(
             "verification.projects",
             self.projects.len(),
             0..=PROJECTS_MAX,
         )?;
-        if self.user.is_some_and(|user| user.uid == 0 || user.gid == 0) {
-            let why = "configuration verification.user: what is verified is never run as root";
-            return Err(Error::new(ErrorCode::InvalidArgument, why));
-        }
+        self.run_as()?;
         for (place, project) in self.projects.iter().enumerate() {
             project.check()?;
             let before = &self.projects[..place];
@@ -171,12 +201,17 @@ mod tests {
 
     #[test]
     fn what_is_verified_is_never_run_as_root_nor_told_the_servers_own_settings() {
-        let config = |uid: u32, gid: u32| VerificationConfig {
-            user: Some(VerificationUser { uid, gid }),
+        let config = |user: &str| VerificationConfig {
+            user: user.to_owned(),
             projects: Vec::new(),
         };
-        assert!(config(990, 990).check().is_ok());
-        assert!(config(0, 990).check().is_err() && config(990, 0).check().is_err());
+        let named = VerificationUser { uid: 990, gid: 991 };
+        assert_eq!(config("990:991").run_as().unwrap(), Some(named));
+        assert_eq!(config("").run_as().unwrap(), None);
+        assert!(config("990:991").check().is_ok() && config("").check().is_ok());
+        for wrong in ["0:990", "990:0", "990", "nobody:nogroup", "-1:5", ":"] {
+            assert!(config(wrong).check().is_err(), "{wrong}");
+        }
         let named = |name: &str| {
             let mut api = project("org/a/project/b", &["make"], "/srv");
             api.environment = BTreeMap::from([(name.to_owned(), "v".to_owned())]);
