@@ -139,7 +139,7 @@ mod tests {
         assert!(!folder.path().join("store").exists());
     }
 
-    /// Serves `/livez`, and beside it nothing at all, or a refusal.
+    /// Refuses everything, or says nothing at all.
     fn half_server(refusal: Option<&'static str>) -> String {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -147,20 +147,15 @@ mod tests {
             let mut silent = Vec::new();
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
-                let mut head = [0; 4_096];
-                let read = stream.read(&mut head).unwrap();
-                let is_live = head[..read].starts_with(b"GET /livez ");
-                let (status, body) = match (is_live, refusal) {
-                    (true, _) => ("200 OK", "{}"),
-                    (false, Some(refusal)) => ("401 Unauthorized", refusal),
-                    (false, None) => {
-                        silent.push(stream);
-                        continue;
-                    }
+                let Some(body) = refusal else {
+                    silent.push(stream);
+                    continue;
                 };
+                let mut head = [0; 4_096];
+                assert!(stream.read(&mut head).unwrap() > 0);
                 let length = body.len();
                 let answer = format!(
-                    "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                    "HTTP/1.1 401 Unauthorized\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
                 );
                 stream.write_all(answer.as_bytes()).unwrap();
             }
