@@ -128,8 +128,9 @@ planted: setup-check ## plant each known bug and see it caught, brought about ag
 		--out $(CARGO_TARGET_DIR)/planted)
 
 bench: setup-check build ## benchmarks as a table; fails under a floor
-	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
-	@cargo run --locked --quiet -p sillok-bench -- $(BENCH_ARGS)
+	$(call stage,build bench and nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-bench --bin sillok-test-node \
+		--bin sillok-test-store)
+	@$(CARGO_TARGET_DIR)/debug/sillok-bench $(BENCH_ARGS)
 
 dedup-pairs: setup-check ## what becomes of the labelled pairs of lessons, also with MODEL=; fails under a floor
 	@cargo run --locked --quiet -p sillok-builtin --example dedup_pairs
