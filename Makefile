@@ -55,7 +55,7 @@ endef
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-build setup-check seal build run test test-rust test-doc test-versions sim sim-fifty sim-speed planted \
-	bench dedup-pairs circular-pairs crash mutants k8s-check tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
+	bench dedup-pairs circular-pairs crash mutants k8s-check mcp-conformance tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -152,6 +152,10 @@ k8s-check: setup-check ## render the Kubernetes overlays and hold them against s
 	@.ci/setup k8s
 	$(call stage,build sillok-k8s-check,cargo build --locked --quiet -p sillok-k8s-check)
 	$(call stage,k8s,.ci/k8s-check $(CARGO_TARGET_DIR)/debug/sillok-k8s-check)
+
+mcp-conformance: setup-check build ## the conformance suite, the inspector and the Python client of MCP against a server
+	@.ci/setup mcp
+	$(call stage,mcp,tests/mcp/run '$(SILLOK_BIN)' '$(TOOLS)')
 
 tidy: ## opening docstrings, lengths, arrows between crates, banned words
 	$(call stage,tidy,cargo run --locked --quiet -p sillok-tidy)

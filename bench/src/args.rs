@@ -50,6 +50,8 @@ pub(crate) enum Item {
     Scopes,
     /// Recall and publishing over a large published store
     Recall,
+    /// Recall through the tools of the Model Context Protocol
+    Mcp,
     /// Recall over very many entries, before and after half of them is pruned
     Many,
     /// Promotions: tasks in a minute, and the same found by several at once
@@ -74,7 +76,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// All items, in the order in which they run.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Disk,
         Self::Store,
         Self::Actors,
@@ -83,6 +85,7 @@ impl Item {
         Self::Memory,
         Self::Scopes,
         Self::Recall,
+        Self::Mcp,
         Self::Many,
         Self::Promotion,
         Self::Decisions,
@@ -106,6 +109,7 @@ impl Item {
             Self::Memory => "memory after many records",
             Self::Scopes => "many scopes",
             Self::Recall => "recall over a large published store",
+            Self::Mcp => "recall through tools",
             Self::Many => "recall over very many entries",
             Self::Maintenance => "maintenance of very many entries",
             Self::Year => "a year of nightly maintenance",

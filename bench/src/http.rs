@@ -4,7 +4,7 @@
 //! Each client has a connection that it keeps, a task of its own, and one call under way.
 
 pub(crate) mod client;
-mod server;
+pub(crate) mod server;
 
 use std::sync::Arc;
 use std::time::Instant;

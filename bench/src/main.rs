@@ -24,6 +24,7 @@ mod impact;
 mod lanes;
 mod maintenance;
 mod many;
+mod mcp;
 mod memory;
 mod planning;
 mod promotion;
@@ -91,6 +92,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Memory => memory::measure(&scale, &mut report)?,
             Item::Scopes => scopes::measure(&scale, &mut report)?,
             Item::Recall => recall::measure(&scale, &mut report)?,
+            Item::Mcp => mcp::measure(&scale, &mut report)?,
             Item::Many => many::measure(&scale, &mut report)?,
             Item::Promotion => promotion::measure(&scale, &mut report)?,
             Item::Decisions => decisions::measure(&scale, &mut report)?,

@@ -90,7 +90,11 @@ pub(crate) fn measure(scale: &Scale, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-fn open_index(path: &Path) -> Result<LanceIndex, Error> {
+/// The index of the embedder that all items use.
+///
+/// # Errors
+/// What the index answered.
+pub(crate) fn open_index(path: &Path) -> Result<LanceIndex, Error> {
     let config = LanceConfig::new(HashEmbedder.space(), HashEmbedder.dimensions());
     LanceIndex::open(path, config).map_err(|error| Error::Wrong(error.to_string()))
 }
@@ -100,7 +104,10 @@ fn project() -> Scope {
 }
 
 /// A node on a store with that many entries that a question sees, all of them stored and indexed.
-async fn start(
+///
+/// # Errors
+/// What the store or the index answered.
+pub(crate) async fn start(
     path: &Path,
     index: &Arc<LanceIndex>,
     entries: u32,

@@ -76,6 +76,16 @@ fn recall_finds_what_its_filters_let_pass_and_what_was_just_published() {
 
 /// Needs the `sillok` binary, which `make test` builds before any test.
 #[test]
+fn recall_through_tools_is_measured_over_both_transports() {
+    let rows = rows_of(&["mcp"]);
+    for transport in ["/mcp", "sillok mcp"] {
+        let of = |part: &str| figure(&rows, &format!("recall over {transport}: {part}"));
+        assert!(of("p50") > 0.0 && of("p99") >= of("p50"));
+    }
+}
+
+/// Needs the `sillok` binary, which `make test` builds before any test.
+#[test]
 fn a_server_process_takes_single_and_large_calls() {
     let rows = rows_of(&["http"]);
     for what in ["HTTP: 5 clients, 1 ", "HTTP: 8 clients, 100 "] {

@@ -52,6 +52,19 @@ impl Request {
         }
     }
 
+    /// A message of the Model Context Protocol.
+    pub(crate) fn message(path: &str, host: &str, token: &str, body: &str) -> Self {
+        let bytes = format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        Self {
+            bytes: bytes.into_bytes(),
+            id_at: None,
+        }
+    }
+
     /// Makes a write another command than it was.
     pub(crate) fn renew(&mut self) {
         let Some(id_at) = self.id_at else { return };

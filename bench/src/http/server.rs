@@ -30,7 +30,7 @@ struct ServerFile {
 }
 
 impl ServerProcess {
-    /// Starts a server on an empty data directory inside `folder`, and waits until it listens.
+    /// Starts a server on the data directory inside `folder`, which is made where there is none, and waits until it listens.
     ///
     /// # Errors
     /// [`Error::Process`] when it ends or does not listen in time.
@@ -38,6 +38,8 @@ impl ServerProcess {
         let program = binary()?;
         let data = folder.join("data");
         let log = folder.join("server.log");
+        // That of one that was killed leads nowhere.
+        let _ = fs::remove_file(data.join("server.json"));
         let process = Command::new(&program)
             .args([
                 OsString::from("--data"),
@@ -99,7 +101,10 @@ impl Drop for ServerProcess {
 }
 
 /// `SILLOK_BIN`, or the binary beside this one.
-fn binary() -> Result<PathBuf, Error> {
+///
+/// # Errors
+/// What the system says of this very process.
+pub(crate) fn binary() -> Result<PathBuf, Error> {
     let named = std::env::var_os(BINARY_VARIABLE)
         .filter(|value| !value.is_empty())
         .map(PathBuf::from);

@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
-use reqwest::{Method, StatusCode, Url};
+use reqwest::{Method, Response, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sillok_core::id::CommandId;
 use sillok_core::time::Timestamp;
 use sillok_core::trace::{TRACEPARENT, TraceContext};
+use sillok_mcp::limits::ANSWER_BYTES_MAX;
 use sillok_server::api::Problem;
 
 use crate::failure::{EXIT_RETRY, Failure, exit_status_of};
@@ -245,15 +246,25 @@ impl Client {
             .await
             .map_err(|source| unreachable(&self.base, source))?;
         let status = response.status();
-        let bytes = response
-            .bytes()
-            .await
-            .map_err(|source| unreachable(&self.base, source))?;
+        let bytes = self.whole(response).await?;
         if status.is_success() {
-            Ok(bytes.into())
+            Ok(bytes)
         } else {
             Err(self.refusal(status, &bytes))
         }
+    }
+
+    /// The body of an answer, unless it is longer than any: who answers may be no server of ours.
+    async fn whole(&self, mut response: Response) -> Result<Vec<u8>, Failure> {
+        let mut whole = Vec::new();
+        let lost = |source| unreachable(&self.base, source);
+        while let Some(piece) = response.chunk().await.map_err(lost)? {
+            if whole.len() + piece.len() > ANSWER_BYTES_MAX {
+                return Err(self.foreign(format!("more than {ANSWER_BYTES_MAX} bytes")));
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole)
     }
 
     fn parse<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, Failure> {

@@ -7,10 +7,12 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::Command;
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
 use crate::failure::Failure;
 use crate::output::harmless;
+
+pub mod apart;
 
 /// Bytes of output that are kept: the last ones.
 pub const OUTPUT_BYTES_MAX: usize = 64 << 10;
@@ -54,10 +56,27 @@ pub struct Execution {
 /// # Errors
 /// [`Failure::Start`] when it cannot be started, [`Failure::Io`] when its output cannot be read.
 pub async fn run(words: &[String], dir: &Path, echo: Echo) -> Result<Execution, Failure> {
+    let mut command = prepared(words, dir)?;
+    if echo == Echo::Silent {
+        command.stdin(Stdio::null());
+    }
+    let started = Instant::now();
+    let (mut child, streams) = spawned(&mut command, words)?;
+    let mut kept = Kept::new(echo);
+    let (status, ended) = collect(streams, child.wait(), &mut kept).await?;
+    let status = status.map_err(Failure::io("the command's end cannot be told"))?;
+    let end = End {
+        exit_status: status.code(),
+        ending: ending(status),
+        passed: status.success(),
+    };
+    Ok(end.of(words, &kept, ended.duration_since(started)))
+}
+
+fn prepared(words: &[String], dir: &Path) -> Result<Command, Failure> {
     let (program, args) = words
         .split_first()
         .ok_or_else(|| Failure::Usage("no command is given".to_owned()))?;
-    let started = Instant::now();
     let mut command = Command::new(program);
     command
         .args(args)
@@ -65,38 +84,45 @@ pub async fn run(words: &[String], dir: &Path, echo: Echo) -> Result<Execution, 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    if echo == Echo::Silent {
-        command.stdin(Stdio::null());
-    }
-    let start = |source| Failure::Start {
-        command: program.clone(),
+    Ok(command)
+}
+
+fn spawned(
+    command: &mut Command,
+    words: &[String],
+) -> Result<(Child, Streams<ChildStdout, ChildStderr>), Failure> {
+    let mut child = command.spawn().map_err(|source| Failure::Start {
+        command: words.first().cloned().unwrap_or_default(),
         source,
-    };
-    let mut child = command.spawn().map_err(start)?;
+    })?;
     let streams = Streams {
         out: child.stdout.take().expect("standard output was piped"),
         err: child.stderr.take().expect("standard error was piped"),
         out_open: true,
         err_open: true,
     };
-    let mut kept = Kept {
-        bytes: Vec::new(),
-        echo,
-    };
-    let (status, ended) = collect(streams, child.wait(), &mut kept).await?;
-    let status = status.map_err(Failure::io("the command's end cannot be told"))?;
-    Ok(Execution {
-        command: words
-            .iter()
-            .map(|word| quoted(word))
-            .collect::<Vec<_>>()
-            .join(" "),
-        exit_status: status.code(),
-        ending: ending(status),
-        passed: status.success(),
-        output: tail_text(&kept.bytes),
-        duration_ms: u64::try_from(ended.duration_since(started).as_millis()).unwrap_or(u64::MAX),
-    })
+    Ok((child, streams))
+}
+
+/// How a command ended.
+struct End {
+    exit_status: Option<i32>,
+    ending: String,
+    passed: bool,
+}
+
+impl End {
+    fn of(self, words: &[String], kept: &Kept, took: Duration) -> Execution {
+        let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        Execution {
+            command: quoted.join(" "),
+            exit_status: self.exit_status,
+            ending: self.ending,
+            passed: self.passed,
+            output: tail_text(&kept.bytes),
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
 }
 
 /// A word as a shell would have to read it.
@@ -115,6 +141,13 @@ struct Kept {
 }
 
 impl Kept {
+    const fn new(echo: Echo) -> Self {
+        Self {
+            bytes: Vec::new(),
+            echo,
+        }
+    }
+
     fn push(&mut self, piece: &[u8]) {
         if self.echo == Echo::ToStderr {
             // That nobody watches does not stop the command.

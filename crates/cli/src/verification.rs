@@ -6,17 +6,18 @@
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::to_raw_value;
-use sillok_core::id::{RecordId, Seq, VerificationId};
+use sillok_core::id::{CommandId, RecordId, Seq, VerificationId};
 use sillok_core::limits::ERROR_TEXT_BYTES_MAX;
 use sillok_core::scope::Scope;
 use sillok_core::staging::Trigger;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{
     AppendSnapshot, Citation, Commit, ErrorJudged, Promotion, RecordVerification,
+    VerificationRecorded,
 };
 
 use crate::args::Touched;
-use crate::client::Client;
+use crate::client::{Client, new_command_id};
 use crate::execution::Execution;
 use crate::failure::Failure;
 use crate::git;
@@ -74,6 +75,39 @@ pub struct Recorded {
     pub promotion: Promotion,
 }
 
+/// The ids of the commands that record a run: under the same ones it is recorded once, however often that is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commands {
+    /// Of the snapshot.
+    pub snapshot: CommandId,
+    /// Of the verification that cites it.
+    pub verification: CommandId,
+}
+
+impl Commands {
+    /// Ids that nobody used before.
+    #[must_use]
+    pub fn unused() -> Self {
+        Self {
+            snapshot: new_command_id(),
+            verification: new_command_id(),
+        }
+    }
+}
+
+/// What is recorded, before anything is published.
+#[derive(Debug)]
+pub struct Written {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The commit that was verified; none when there is no repository.
+    pub commit: Option<Commit>,
+    /// The snapshot of the output.
+    pub snapshot: RecordId,
+    /// The verification.
+    pub verification: VerificationRecorded,
+}
+
 /// Records a run's outcome by its exit status, and waits for its promotion.
 ///
 /// # Errors
@@ -83,53 +117,21 @@ pub async fn record(
     ran: &Execution,
     verdict: Verdict<'_>,
 ) -> Result<Recorded, Failure> {
-    let task = verdict.task;
-    let snapshot = snapshot(client, ran, task).await?;
-    let (outcome, source) = if ran.passed {
-        (Outcome::Passed, VerificationSource::TestsPassed)
-    } else {
-        (Outcome::Failed, VerificationSource::TestsFailed)
-    };
-    let commit = verdict.commit.map(|commit| Commit {
-        hash: commit.hash,
-        repository: commit.repository,
-    });
-    let cited = Citation::TerminalSnapshot {
-        id: snapshot.to_string(),
-    };
-    // What was run is recorded, also where a script has nothing to say of the approach.
-    let says = |text: &String| !ran.passed && !text.trim().is_empty();
-    let approach = verdict.approach.filter(says);
-    let touched = match approach {
-        Some(_) => verdict.touched,
-        None => Touched::default(),
-    };
-    let recorded = client
-        .record_verification(&RecordVerification {
-            scope: task.to_string(),
-            outcome,
-            source,
-            run: verdict.run.clone(),
-            citations: vec![cited],
-            commit: commit.clone(),
-            error: (!ran.passed).then(|| error_text(ran)),
-            approach,
-            files: touched.files,
-            symbols: touched.symbols,
-            target: verdict.target.map(ToString::to_string),
-        })
+    let written = write(client, ran, &verdict, Commands::unused()).await?;
+    let recorded = written.verification;
+    let promotion = client
+        .promotion(verdict.task, recorded.verification)
         .await?;
-    let promotion = client.promotion(task, recorded.verification).await?;
     Ok(Recorded {
-        task: task.clone(),
-        outcome,
+        task: verdict.task.clone(),
+        outcome: written.outcome,
         command: ran.command.clone(),
         exit_status: ran.exit_status,
         ending: ran.ending.clone(),
         duration_ms: ran.duration_ms,
         run: verdict.run,
-        commit,
-        snapshot,
+        commit: written.commit,
+        snapshot: written.snapshot,
         verification: recorded.verification,
         from: recorded.from,
         through: recorded.through,
@@ -139,30 +141,89 @@ pub async fn record(
     })
 }
 
-async fn snapshot(client: &Client, ran: &Execution, task: &Scope) -> Result<RecordId, Failure> {
+/// Records a run's outcome by its exit status, under these commands.
+///
+/// # Errors
+/// [`Failure`] of the server.
+pub async fn write(
+    client: &Client,
+    ran: &Execution,
+    verdict: &Verdict<'_>,
+    commands: Commands,
+) -> Result<Written, Failure> {
+    let task = verdict.task;
+    let snapshot = snapshot(client, ran, task, commands.snapshot).await?;
+    let (outcome, source) = if ran.passed {
+        (Outcome::Passed, VerificationSource::TestsPassed)
+    } else {
+        (Outcome::Failed, VerificationSource::TestsFailed)
+    };
+    let commit = verdict.commit.clone().map(|commit| Commit {
+        hash: commit.hash,
+        repository: commit.repository,
+    });
+    let cited = Citation::TerminalSnapshot {
+        id: snapshot.to_string(),
+    };
+    // What was run is recorded, also where a script has nothing to say of the approach.
+    let says = |text: &String| !ran.passed && !text.trim().is_empty();
+    let approach = verdict.approach.clone().filter(says);
+    let touched = match approach {
+        Some(_) => verdict.touched.clone(),
+        None => Touched::default(),
+    };
+    let body = RecordVerification {
+        scope: task.to_string(),
+        outcome,
+        source,
+        run: verdict.run.clone(),
+        citations: vec![cited],
+        commit: commit.clone(),
+        error: (!ran.passed).then(|| error_text(ran)),
+        approach,
+        files: touched.files,
+        symbols: touched.symbols,
+        target: verdict.target.map(ToString::to_string),
+    };
+    let verification = client
+        .record_verification_as(commands.verification, &body)
+        .await?;
+    Ok(Written {
+        outcome,
+        commit,
+        snapshot,
+        verification,
+    })
+}
+
+async fn snapshot(
+    client: &Client,
+    ran: &Execution,
+    task: &Scope,
+    command: CommandId,
+) -> Result<RecordId, Failure> {
     let metadata = json!({
         "command": ran.command,
         "duration_ms": ran.duration_ms,
         "ending": ran.ending,
         "exit_status": ran.exit_status,
     });
-    let appended = client
-        .append_snapshot(&AppendSnapshot {
-            scope: task.to_string(),
-            content: if ran.output.is_empty() {
-                "(it printed nothing)".to_owned()
-            } else {
-                ran.output.clone()
-            },
-            trigger: if ran.passed {
-                Trigger::Manual
-            } else {
-                Trigger::Error
-            },
-            metadata: Some(to_raw_value(&metadata).expect("plain data is JSON")),
-            time: None,
-        })
-        .await?;
+    let body = AppendSnapshot {
+        scope: task.to_string(),
+        content: if ran.output.is_empty() {
+            "(it printed nothing)".to_owned()
+        } else {
+            ran.output.clone()
+        },
+        trigger: if ran.passed {
+            Trigger::Manual
+        } else {
+            Trigger::Error
+        },
+        metadata: Some(to_raw_value(&metadata).expect("plain data is JSON")),
+        time: None,
+    };
+    let appended = client.append_snapshot_as(command, &body).await?;
     Ok(RecordId {
         scope: task.clone(),
         seq: appended.first,
@@ -183,7 +244,7 @@ fn error_text(ran: &Execution) -> String {
 /// A name for a run that has none of its own.
 #[must_use]
 pub fn new_run_id() -> String {
-    format!("local-{}", crate::client::new_command_id())
+    format!("local-{}", new_command_id())
 }
 
 #[cfg(test)]

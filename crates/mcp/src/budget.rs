@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sillok_core::error::Error;
 use sillok_core::recall::tokens_of;
 
+use crate::data::shortened;
 use crate::limits::{BUDGET_TOKENS_MAX, BUDGET_TOKENS_MIN, CUT_NAMED_MAX, ITEM_TOKENS};
 use crate::refusal::Refusal;
 
@@ -105,6 +106,23 @@ impl Budget {
         true
     }
 
+    /// Whether there is room for a few words without a handle; it is taken.
+    pub(crate) fn spend(&mut self, words: &str) -> bool {
+        let cost = tokens_of(words);
+        let fits = cost <= self.left;
+        if fits {
+            self.left -= cost;
+        }
+        fits
+    }
+
+    /// The beginning of a text that there is room for, which is taken, and whether that is not all of it.
+    pub(crate) fn beginning<'t>(&mut self, text: &'t str) -> (&'t str, bool) {
+        let (given, more) = stretch(text, 0, self.left);
+        self.left -= tokens_of(given);
+        (given, more.is_some())
+    }
+
     /// Those of `items` that there is room for, and the names of the others.
     pub(crate) fn fill<T>(
         &mut self,
@@ -125,6 +143,31 @@ impl Budget {
         }
         (given, cut)
     }
+}
+
+/// What there is room for of a text behind a byte, and where it goes on. A byte within a character stands for its beginning.
+pub(crate) fn stretch(said: &str, from: usize, tokens: u64) -> (&str, Option<usize>) {
+    let mut from = from.min(said.len());
+    while !said.is_char_boundary(from) {
+        from -= 1;
+    }
+    let rest = &said[from..];
+    let room = |bytes: usize| tokens_of(shortened(rest, bytes)) <= tokens;
+    if room(rest.len()) {
+        return (rest, None);
+    }
+    // The longest beginning that fits: what it costs grows with its bytes.
+    let (mut fits, mut over) = (0, rest.len());
+    while fits + 1 < over {
+        let middle = fits.midpoint(over);
+        if room(middle) {
+            fits = middle;
+        } else {
+            over = middle;
+        }
+    }
+    let given = shortened(rest, fits);
+    (given, Some(from + given.len()))
 }
 
 #[cfg(test)]
@@ -186,5 +229,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_that_is_read_on_is_read_whole(text in any::<String>(), tokens in 1u64..50) {
+            let (mut from, mut read) = (0, String::new());
+            for _ in 0..=text.len() {
+                let (given, more) = stretch(&text, from, tokens);
+                prop_assert!(tokens_of(given) <= tokens);
+                read.push_str(given);
+                match more {
+                    Some(next) if next > from => from = next,
+                    Some(_) => prop_assert!(false, "it does not go on"),
+                    None => break,
+                }
+            }
+            prop_assert_eq!(read, text);
+        }
+    }
+
+    #[test]
+    fn a_place_inside_a_character_or_behind_the_end_is_none_to_fall_over() {
+        assert_eq!(stretch("한글", 1, 100), ("한글", None));
+        assert_eq!(stretch("한글", usize::MAX, 100), ("", None));
     }
 }

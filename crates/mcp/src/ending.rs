@@ -69,9 +69,9 @@ pub struct EndAnswer {
     /// In which language agents are told that.
     #[serde(default)]
     pub language: Language,
-    /// Entries that were published.
-    #[serde(default)]
-    pub published: usize,
+    /// Entries that were published; absent while that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<usize>,
 }
 
 /// Whether an author's answer counts.

@@ -1,11 +1,14 @@
 //! The server's side of the protocol: which requests there are, and what each is answered with.
 //!
-//! Owns what is told of this server, and how many calls are under way at one time. The protocol itself, its revisions and their
-//! differences are `rmcp`'s.
+//! Owns what is told of this server, how many calls are under way at one time, and that each ends. The protocol itself, its
+//! revisions and their differences are `rmcp`'s.
 
+use core::panic::AssertUnwindSafe;
+use core::time::Duration;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
+use futures::FutureExt as _;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
     JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
@@ -15,12 +18,12 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::json;
-use sillok_core::error::Error;
+use sillok_core::error::{Error, ErrorCode};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::api::{Api, Caller};
 use crate::call::Call;
-use crate::limits::CALL_RETRY_AFTER_MS;
+use crate::limits::{CALL_DEADLINE, CALL_RETRY_AFTER_MS};
 use crate::refusal::Refusal;
 use crate::resources;
 use crate::tools::{self, ToolSet};
@@ -137,12 +140,33 @@ impl Asker {
 /// Carries work out unless whoever asked for it has given it up.
 async fn unless_cancelled<T>(
     context: &RequestContext<RoleServer>,
-    work: impl Future<Output = T>,
-) -> Result<T, ErrorData> {
+    late: ErrorCode,
+    work: impl Future<Output = Result<T, Refusal>>,
+) -> Result<Result<T, Refusal>, ErrorData> {
     tokio::select! {
         biased;
         () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
-        done = work => Ok(done),
+        done = answered(CALL_DEADLINE, late, work) => Ok(done),
+    }
+}
+
+/// What becomes of work, in any case: nobody else sees that it broke, or that it does not end.
+async fn answered<T>(
+    deadline: Duration,
+    late: ErrorCode,
+    work: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    let whole = AssertUnwindSafe(work).catch_unwind();
+    match tokio::time::timeout(deadline, whole).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(_defect)) => {
+            let why = "the call was ended by a defect of this server";
+            Err(Refusal::of_arguments(ErrorCode::Internal, why))
+        }
+        Err(_) => {
+            let why = format!("the call took longer than {} s", deadline.as_secs());
+            Err(Refusal::of_arguments(late, why))
+        }
     }
 }
 
@@ -188,7 +212,13 @@ impl<A: Api> ServerHandler for Handler<A> {
         let asker = Asker::of(&context);
         let arguments = request.arguments.unwrap_or_default();
         let called = Box::pin(self.called(tool, &asker.caller, arguments));
-        let result = unless_cancelled(&context, called).await?;
+        // What writes may have written.
+        let late = if tool.reads() {
+            ErrorCode::Unavailable
+        } else {
+            ErrorCode::OutcomeUnknown
+        };
+        let result = unless_cancelled(&context, late, called).await?;
         Ok(result.unwrap_or_else(Refusal::into_result).into())
     }
 
@@ -199,7 +229,8 @@ impl<A: Api> ServerHandler for Handler<A> {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let asker = Asker::of(&context);
-        let listed = unless_cancelled(&context, self.listed(&asker, cursor.as_deref())).await?;
+        let listed = self.listed(&asker, cursor.as_deref());
+        let listed = unless_cancelled(&context, ErrorCode::Unavailable, listed).await?;
         let result = listed.map_err(|refusal| refusal.into_error("resources/list"))?;
         Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
@@ -223,7 +254,7 @@ impl<A: Api> ServerHandler for Handler<A> {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let asker = Asker::of(&context);
         let read = self.read(&asker.caller, &request.uri);
-        let read = unless_cancelled(&context, read).await?;
+        let read = unless_cancelled(&context, ErrorCode::Unavailable, read).await?;
         let result = read.map_err(|refusal| refusal.into_error(&request.uri))?;
         Ok(result.into())
     }
@@ -249,5 +280,28 @@ fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
             "the list has one page, and gave out no cursor",
             None,
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_does_not_end_or_breaks_is_answered() {
+        let soon = Duration::from_millis(20);
+        let never = core::future::pending::<Result<(), Refusal>>();
+        let late = answered(soon, ErrorCode::OutcomeUnknown, never).await;
+        assert_eq!(late.unwrap_err().code, ErrorCode::OutcomeUnknown);
+        let breaks = async { Err::<(), Refusal>(broken()) };
+        let broke = answered(CALL_DEADLINE, ErrorCode::Unavailable, breaks).await;
+        assert_eq!(broke.unwrap_err().code, ErrorCode::Internal);
+        let ends = async { Ok(7) };
+        let done = answered(CALL_DEADLINE, ErrorCode::Unavailable, ends).await;
+        assert_eq!(done.unwrap(), 7);
+    }
+
+    fn broken() -> Refusal {
+        panic!("a defect")
     }
 }

@@ -10,11 +10,11 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::Semaphore;
 
 use crate::Handler;
 use crate::api::Api;
-use crate::limits::{CALL_RETRY_AFTER_MS, CALLS_MAX, MESSAGE_BYTES_MAX};
+use crate::limits::{CALL_RETRY_AFTER_MS, CALLS_EACH_MAX, CALLS_MAX, MESSAGE_BYTES_MAX};
+use crate::places::Places;
 
 /// What an endpoint takes, and from whom.
 #[derive(Clone, Debug)]
@@ -28,8 +28,10 @@ pub struct Settings {
     pub message_bytes_max: usize,
     /// How long a whole request may take to arrive.
     pub message_ms_max: u64,
-    /// Requests that are under way at one time.
+    /// Requests that are under way at one time. As many more may be arriving.
     pub calls_max: usize,
+    /// Those of one principal.
+    pub calls_each_max: usize,
 }
 
 impl Default for Settings {
@@ -41,6 +43,7 @@ impl Default for Settings {
             message_bytes_max: MESSAGE_BYTES_MAX,
             message_ms_max: 30_000,
             calls_max: CALLS_MAX,
+            calls_each_max: CALLS_EACH_MAX,
         }
     }
 }
@@ -48,7 +51,8 @@ impl Default for Settings {
 /// An endpoint. A clone is another handle on the same.
 pub struct Endpoint<A: Api> {
     service: StreamableHttpService<Handler<A>, NeverSessionManager>,
-    places: Arc<Semaphore>,
+    arriving: Places,
+    under_way: Places,
     bytes_max: usize,
     arrival_max: Duration,
 }
@@ -57,7 +61,8 @@ impl<A: Api> Clone for Endpoint<A> {
     fn clone(&self) -> Self {
         Self {
             service: self.service.clone(),
-            places: Arc::clone(&self.places),
+            arriving: self.arriving.clone(),
+            under_way: self.under_way.clone(),
             ..*self
         }
     }
@@ -75,34 +80,48 @@ impl<A: Api> Endpoint<A> {
             .with_allowed_origins(settings.origins)
             .enforce_origin_validation();
         let each = move || Ok(handler.clone());
+        let places = || Places::new(settings.calls_max, settings.calls_each_max);
         Self {
             service: StreamableHttpService::new(each, Arc::default(), config),
-            places: Arc::new(Semaphore::new(settings.calls_max)),
+            arriving: places(),
+            under_way: places(),
             bytes_max: settings.message_bytes_max,
             arrival_max: Duration::from_millis(settings.message_ms_max),
         }
     }
 
-    /// The answer to one request.
-    pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
-        let Ok(_place) = self.places.try_acquire() else {
-            return busy();
-        };
+    /// The answer to one request of a principal, by its name.
+    pub async fn answer(&self, who: &str, request: Request<Body>) -> Response<Body> {
         let (parts, body) = request.into_parts();
-        let read = to_bytes(body, self.bytes_max);
-        let whole: Bytes = match tokio::time::timeout(self.arrival_max, read).await {
-            Ok(Ok(whole)) => whole,
-            Ok(Err(_)) => {
-                let why = format!("a message has at most {} bytes", self.bytes_max);
-                return refused(StatusCode::PAYLOAD_TOO_LARGE, why);
-            }
-            Err(_) => {
-                let why = "the message did not arrive in time".to_owned();
-                return refused(StatusCode::REQUEST_TIMEOUT, why);
-            }
+        let whole = match self.arrived(who, body).await {
+            Ok(whole) => whole,
+            Err(refusal) => return *refusal,
+        };
+        let Some(_place) = self.under_way.take(who) else {
+            return busy();
         };
         let request = Request::from_parts(parts, Body::from(whole));
         self.service.handle(request).await.map(Body::new)
+    }
+
+    /// A whole body. One that comes slowly takes nobody's place but that of another of its principal that arrives.
+    async fn arrived(&self, who: &str, body: Body) -> Result<Bytes, Box<Response<Body>>> {
+        let Some(_place) = self.arriving.take(who) else {
+            return Err(Box::new(busy()));
+        };
+        let read = to_bytes(body, self.bytes_max);
+        let refusal = match tokio::time::timeout(self.arrival_max, read).await {
+            Ok(Ok(whole)) => return Ok(whole),
+            Ok(Err(_)) => {
+                let why = format!("a message has at most {} bytes", self.bytes_max);
+                refused(StatusCode::PAYLOAD_TOO_LARGE, why)
+            }
+            Err(_) => {
+                let why = "the message did not arrive in time".to_owned();
+                refused(StatusCode::REQUEST_TIMEOUT, why)
+            }
+        };
+        Err(Box::new(refusal))
     }
 }
 

@@ -14,6 +14,8 @@ pub mod ending;
 mod handler;
 pub mod http;
 pub mod limits;
+mod lines;
+mod places;
 mod refusal;
 mod resources;
 pub mod routed;

@@ -8,11 +8,15 @@ pub const MESSAGE_BYTES_MAX: usize = 1 << 20;
 pub const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Calls of one endpoint that are under way at one time.
 pub const CALLS_MAX: usize = 128;
+/// Those of one principal: whoever has many of them under way leaves places for others.
+pub const CALLS_EACH_MAX: usize = 16;
 /// What a caller without a place is told to wait, in milliseconds.
 pub const CALL_RETRY_AFTER_MS: u64 = 200;
 
 /// How long the API may take for one request.
 pub const DEADLINE: Duration = Duration::from_secs(30);
+/// How long a call may take in all: somebody may wait for a verification that long, and ask before and behind it.
+pub const CALL_DEADLINE: Duration = Duration::from_secs(180);
 
 /// The least that an answer may be asked to cost, in tokens: room for one handle.
 pub const BUDGET_TOKENS_MIN: u64 = 100;
@@ -38,6 +42,12 @@ pub const WARNINGS_MAX: usize = 5;
 pub const WARNING_QUERY_BYTES_MAX: usize = 4 << 10;
 /// The part of a brief's budget that warnings may take.
 pub const WARNINGS_PART: u64 = 4;
+/// The part of a budget that a task's own words may take: what it is about, why it is stuck, what is suggested.
+pub const OWN_WORDS_PART: u64 = 4;
+/// The part that a memory's history may take.
+pub const HISTORY_PART: u64 = 4;
+/// The part that a question may take before the memories that it is about.
+pub const QUESTION_PART: u64 = 2;
 
 /// Files and symbols of which one call asks what depends on them in the code.
 pub const CODE_STARTS_MAX: usize = 8;

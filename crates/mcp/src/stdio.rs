@@ -1,15 +1,14 @@
 //! One client over a pair of streams, a message a line.
 //!
-//! Owns the bound on a line. It must not know whose streams they are, nor who has the API: it opens no store, and starts no
-//! server.
+//! Owns when such a client is served to its end. It must not know whose streams they are, nor who has the API: it opens no
+//! store, and starts no server.
 
 use rmcp::serve_server;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::Handler;
 use crate::api::Api;
-use crate::limits::MESSAGE_BYTES_MAX;
+use crate::lines::Lines;
 
 /// Why a client was not served to its end.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +21,7 @@ pub enum Error {
     Ended(#[source] tokio::task::JoinError),
 }
 
-/// Serves a client until it closes its stream. A message that is longer than any is dropped, and the next one is read.
+/// Serves a client until it closes its stream. A message that is longer than any is refused, and the next one is read.
 ///
 /// # Errors
 /// [`Error`]
@@ -31,9 +30,7 @@ pub async fn serve<A: Api>(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), Error> {
-    let transport =
-        AsyncRwTransport::new_server(read, write).with_max_line_length(MESSAGE_BYTES_MAX);
-    let begun = serve_server(handler, transport).await;
+    let begun = serve_server(handler, Lines::new(read, write)).await;
     let running = begun.map_err(|error| Error::Begin(Box::new(error)))?;
     running.waiting().await.map(drop).map_err(Error::Ended)
 }

@@ -125,6 +125,11 @@ macro_rules! tools {
                 match self { $(Self::$variant => $name),* }
             }
 
+            /// Whether it only reads.
+            pub(crate) const fn reads(self) -> bool {
+                match self { $(Self::$variant => $hints.reads),* }
+            }
+
             fn define(self) -> Tool {
                 match self {
                     $(Self::$variant => defined::<$module::$input, $module::$output>($name, $title, $hints, $description)),*
@@ -258,5 +263,7 @@ fn told(output: impl Serialize) -> Value {
     serde_json::to_value(output).expect("plain data is JSON")
 }
 
+#[cfg(test)]
+mod budgets;
 #[cfg(test)]
 mod tests;

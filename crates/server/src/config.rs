@@ -39,7 +39,7 @@ pub use maintenance::{CronCalendar, MaintenanceConfig};
 pub use mcp::McpConfig;
 pub use server::ServerConfig;
 pub use telemetry::TelemetryConfig;
-pub use verification::{ProjectVerification, VerificationConfig};
+pub use verification::{ProjectVerification, VerificationConfig, VerificationUser};
 
 /// The configuration of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,8 @@
 //! How a task is ended: the project's command is run by the server's side, and an agent can neither name it nor say how it ended.
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use sillok_core::principal::PrincipalKind;
 use tempfile::TempDir;
 
@@ -30,10 +32,43 @@ impl Verified {
         this
     }
 
+    /// How often the script was run.
+    fn runs(&self) -> usize {
+        let lines = std::fs::read_to_string(self.trees.path().join("main/runs"));
+        lines.map_or(0, |lines| lines.lines().count())
+    }
+
+    async fn until_it_runs(&self) {
+        for _ in 0..600 {
+            if self.runs() > 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the command is run");
+    }
+
     fn script(&self, text: &str) {
         let path = self.trees.path().join("main/check.sh");
         std::fs::write(path, text).expect("the folder is there");
     }
+}
+
+/// Asks, without waiting for the answer.
+async fn ask(mcp: &mut Mcp, task: &str) -> Value {
+    let end = json!({ "task": task, "summary": phrase(), "wait_ms": 0 });
+    let asked = mcp.call("end_task", end.clone()).await.ok();
+    let mut again = end;
+    again["command_id"] = asked["command_id"].clone();
+    again["wait_ms"] = json!(60_000);
+    again
+}
+
+fn position(answered: &Value) -> u64 {
+    let request = answered["request"].as_str();
+    let position = request.and_then(|request| request.rsplit_once('#'));
+    let position = position.expect("a request is SCOPE#SEQ").1;
+    position.parse().expect("a position is a number")
 }
 
 async fn task(client: &Client, world: &World) -> (Mcp, String) {
@@ -98,16 +133,80 @@ async fn a_request_that_is_sent_again_is_run_once() {
 }
 
 #[tokio::test]
+async fn requests_of_one_task_that_wait_are_answered_by_one_run() {
+    let verified = Verified::start().await;
+    verified.script("echo run >> runs\nsleep 2\nexit 1\n");
+    let world = &verified.world;
+    let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
+    let (mut mcp, task) = task(&agent, world).await;
+    let mut asked = vec![ask(&mut mcp, &task).await];
+    verified.until_it_runs().await;
+    for _ in 0..4 {
+        asked.push(ask(&mut mcp, &task).await);
+    }
+    for again in asked {
+        let answered = mcp.call("end_task", again).await.ok();
+        assert_eq!(answered["state"], "failed", "{answered}");
+    }
+    // Those that came while it ran say nothing that it could have seen.
+    assert_eq!(verified.runs(), 2);
+    let query = [("scope", task.as_str())];
+    let recorded = agent.get("/v1/verifications", &query).await.ok();
+    assert_eq!(recorded["items"].as_array().map(Vec::len), Some(2));
+}
+
+#[tokio::test]
+async fn what_is_recorded_and_was_told_to_nobody_is_told_and_not_run_again() {
+    let verified = Verified::start().await;
+    verified.script("echo run >> runs\nsleep 5\nexit 1\n");
+    let world = &verified.world;
+    let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
+    let (mut mcp, first) = task(&agent, world).await;
+    let held_up = ask(&mut mcp, &first).await;
+    verified.until_it_runs().await;
+    let (mut mcp, second) = task(&agent, world).await;
+    let mut again = ask(&mut mcp, &second).await;
+    again["wait_ms"] = json!(0);
+    let asked = mcp.call("end_task", again.clone()).await.ok();
+    // What a process leaves that ends between the two.
+    let recorded = json!({
+        "scope": second, "outcome": "failed", "source": "tests_failed", "run": format!("end-{second}#{}", position(&asked)),
+        "error": "2 tests failed",
+    });
+    let orchestrator = world.principal(PrincipalKind::Orchestrator, PROJECT).await;
+    let recorded = orchestrator.post("/v1/verifications", &recorded).await.ok();
+    again["wait_ms"] = json!(60_000);
+    let answered = mcp.call("end_task", again).await.ok();
+    assert_eq!(answered["state"], "failed", "{answered}");
+    assert_eq!(answered["verification"], recorded["verification"]);
+    mcp.call("end_task", held_up).await.ok();
+    assert_eq!(verified.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_command_sees_nothing_of_the_servers_settings() {
+    let verified = Verified::start().await;
+    verified.script("env\nexit 1\n");
+    let world = &verified.world;
+    let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
+    let (mut mcp, task) = task(&agent, world).await;
+    let end = json!({ "task": task, "summary": phrase(), "wait_ms": 60_000 });
+    let failed = mcp.call("end_task", end).await.ok();
+    let seen = failed["data"].as_str().unwrap_or_default();
+    assert!(
+        seen.contains("PATH=") && !seen.contains("SILLOK_"),
+        "{failed}"
+    );
+}
+
+#[tokio::test]
 async fn an_agent_cannot_answer_for_the_orchestrator() {
     let world = World::start().await;
     let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
     let (mut mcp, task) = task(&agent, &world).await;
     let mut end = json!({ "task": task, "summary": phrase(), "wait_ms": 0 });
     let asked = mcp.call("end_task", end.clone()).await.ok();
-    let request = asked["request"]
-        .as_str()
-        .and_then(|request| request.rsplit_once('#'));
-    let request: u64 = request.expect("SCOPE#SEQ").1.parse().expect("a position");
+    let request = position(&asked);
     let forged = json!({ "scope": task, "event_type": "end_answered", "payload": { "request": request, "outcome": "passed" } });
     agent.post("/v1/memory-events", &forged).await.ok();
     end["command_id"] = asked["command_id"].clone();

@@ -55,6 +55,33 @@ async fn what_is_too_large_is_refused_before_it_is_parsed() {
 }
 
 #[tokio::test]
+async fn one_principal_that_waits_leaves_places_for_the_others() {
+    let world = World::start_with(|launch| {
+        launch
+            .env("SILLOK__MCP__CALLS_MAX", "4")
+            .env("SILLOK__MCP__CALLS_EACH_MAX", "1")
+    })
+    .await;
+    let waits = world.principal(PrincipalKind::Agent, PROJECT).await;
+    let other = world.principal(PrincipalKind::Orchestrator, PROJECT).await;
+    let task = world.unopened();
+    let begin = json!({ "task": task, "title": "t" });
+    Mcp::http(&waits).call("begin_task", begin).await.ok();
+    let end = json!({ "task": task, "summary": "s", "wait_ms": 3_000 });
+    let mut waiting = Mcp::http(&waits);
+    let waited = waiting.call("end_task", end);
+    let meanwhile = async {
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let own = post(&waits, "/mcp", "tools/list", listing(), &[]).await;
+        let others = post(&other, "/mcp", "tools/list", listing(), &[]).await;
+        (own.status, others.status)
+    };
+    let (waited, statuses) = tokio::join!(waited, meanwhile);
+    assert_eq!(statuses, (429, 200));
+    assert_eq!(waited.ok()["state"], "requested");
+}
+
+#[tokio::test]
 async fn a_token_that_was_revoked_is_refused_by_the_next_call() {
     let world = World::start().await;
     let minted = world.mint(PrincipalKind::Agent, PROJECT, 3_600).await;

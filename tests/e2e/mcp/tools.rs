@@ -210,11 +210,41 @@ async fn logs_entries_and_decision_chains_are_resources_over_both_transports() {
             let document: Value = serde_json::from_str(text).expect("it is JSON");
             assert!(!document[list].is_null(), "{uri}: {document}");
         }
-        let foreign = format!("sillok://log/org/other/project/x/worktree/w/task/1#{task}");
-        let refused = mcp
-            .request("resources/read", json!({ "uri": foreign }))
+        // They are there, and not for whoever works elsewhere: as what nobody has.
+        let stranger = world
+            .principal(PrincipalKind::Agent, "org/acme/project/other")
             .await;
-        assert!(refused["error"].is_object(), "{refused}");
+        let mut elsewhere = Mcp::http(&stranger);
+        let nobodys = "01900000-0000-7000-8000-00000000abcd";
+        let unknown_task = format!("{}nobodys", &task[..=task.rfind('/').expect("a path")]);
+        for (known, unknown) in [
+            (
+                format!("sillok://log/{task}"),
+                format!("sillok://log/{unknown_task}"),
+            ),
+            (
+                format!("sillok://decision/{root}/{task}"),
+                format!("sillok://decision/{nobodys}/{task}"),
+            ),
+            (
+                format!("sillok://entry/{entry}"),
+                format!("sillok://entry/{nobodys}"),
+            ),
+        ] {
+            let mut errors = Vec::new();
+            for uri in [&known, &unknown] {
+                let params = json!({ "uri": uri });
+                let refused = elsewhere.request("resources/read", params).await;
+                let problem = &refused["error"]["data"]["problem"];
+                let code = problem["code"].as_str().unwrap_or_default();
+                assert!(
+                    ["forbidden", "not_found"].contains(&code),
+                    "{uri}: {refused}"
+                );
+                errors.push((refused["error"]["code"].clone(), problem["code"].clone()));
+            }
+            assert_eq!(errors[0], errors[1], "{known}");
+        }
     }
 }
 

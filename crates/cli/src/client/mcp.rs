@@ -4,6 +4,7 @@
 //! next one looks again: an agent's host starts this process before anybody starts a server, and keeps it when that one restarts.
 
 use serde_json::Value;
+use sillok_core::error::ErrorCode;
 use sillok_mcp::api::{Answer, Api, Caller, Outage, Request, Sent};
 use tokio::sync::Mutex;
 
@@ -51,16 +52,27 @@ impl RunningServer {
         };
         match answered {
             Ok(body) => Ok(Answer { status: 200, body }),
-            Err(Failure::Refused(problem)) => Ok(Answer {
-                status: problem.status,
-                body: serde_json::to_value(&problem).expect("plain data is JSON"),
-            }),
+            Err(Failure::Refused(problem)) => {
+                if problem.code == ErrorCode::Unauthenticated {
+                    // A store that was restored has other tokens: the file is read again.
+                    self.forget().await;
+                }
+                Ok(Answer {
+                    status: problem.status,
+                    body: serde_json::to_value(&problem).expect("plain data is JSON"),
+                })
+            }
             Err(failure) => {
                 // It may listen elsewhere by now.
-                *self.client.lock().await = None;
+                self.forget().await;
                 Err(outage(&failure))
             }
         }
+    }
+
+    /// The next call looks anew for a server, and for the token.
+    async fn forget(&self) {
+        *self.client.lock().await = None;
     }
 }
 
@@ -68,7 +80,14 @@ impl Api for RunningServer {
     async fn send(&self, _caller: &Caller, request: Request) -> Result<Answer, Outage> {
         let deadline = request.deadline;
         let in_time = tokio::time::timeout(deadline, self.ask(request)).await;
-        in_time.unwrap_or(Err(Outage::Late))
+        match in_time {
+            Ok(answered) => answered,
+            Err(_) => {
+                // Another process may have its address by now, and say nothing.
+                self.forget().await;
+                Err(Outage::Late)
+            }
+        }
     }
 }
 
@@ -90,6 +109,9 @@ fn said(failure: &Failure) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::time::Duration;
+
     use sillok_mcp::limits::DEADLINE;
 
     use super::*;
@@ -115,5 +137,54 @@ mod tests {
             assert!(why.contains("sillok serve"), "{why}");
         }
         assert!(!folder.path().join("store").exists());
+    }
+
+    /// Refuses everything, or says nothing at all.
+    fn half_server(refusal: Option<&'static str>) -> String {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let mut silent = Vec::new();
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let Some(body) = refusal else {
+                    silent.push(stream);
+                    continue;
+                };
+                let mut head = [0; 4_096];
+                assert!(stream.read(&mut head).unwrap() > 0);
+                let length = body.len();
+                let answer = format!(
+                    "HTTP/1.1 401 Unauthorized\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                );
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        url
+    }
+
+    #[tokio::test]
+    async fn a_server_that_says_nothing_or_knows_no_token_any_more_is_looked_for_anew() {
+        let unknown = r#"{"type":"t","title":"unauthenticated","status":401,"detail":"d","code":"unauthenticated","advice":"a"}"#;
+        for refusal in [None, Some(unknown)] {
+            let url = half_server(refusal);
+            let global = Global {
+                url: Some(url),
+                token: Some("slk_x".into()),
+                ..Global::default()
+            };
+            let server = RunningServer::new(&global);
+            let request = Request {
+                path: "/v1/status",
+                sent: Sent::Query(Vec::new()),
+                deadline: Duration::from_millis(500),
+            };
+            let answered = server.send(&Caller::default(), request).await;
+            match refusal {
+                None => assert_eq!(answered.unwrap_err(), Outage::Late),
+                Some(_) => assert_eq!(answered.unwrap().status, 401),
+            }
+            assert!(server.client.lock().await.is_none());
+        }
     }
 }

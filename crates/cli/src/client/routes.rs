@@ -74,9 +74,9 @@ writes! {
     /// Appends log records.
     append_logs, append_logs_as: "/v1/logs", AppendLogs => Appended;
     /// Appends a terminal snapshot.
-    append_snapshot: "/v1/snapshots", AppendSnapshot => Appended;
+    append_snapshot, append_snapshot_as: "/v1/snapshots", AppendSnapshot => Appended;
     /// Records a verification.
-    record_verification: "/v1/verifications", RecordVerification => VerificationRecorded;
+    record_verification, record_verification_as: "/v1/verifications", RecordVerification => VerificationRecorded;
     /// Gives a promotion up.
     drop_promotion: "/v1/promotions/drop", DropPromotion => TaskChanged;
     /// Writes an entry.
@@ -303,17 +303,32 @@ impl Client {
         task: &Scope,
         verification: VerificationId,
     ) -> Result<Promotion, Failure> {
-        let query = PromotionQuery {
-            scope: task.to_string(),
-            verification: verification.to_string(),
-            wait_ms: Some(PROMOTION_WAIT_MS),
-        };
         loop {
-            let promotion: Promotion = self.get("/v1/promotions", &query).await?;
+            let promotion = self
+                .promotion_within(task, verification, PROMOTION_WAIT_MS)
+                .await?;
             if promotion.state != PromotionState::Pending {
                 return Ok(promotion);
             }
         }
+    }
+
+    /// A promotion as it stands at its end, or after so many milliseconds.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn promotion_within(
+        &self,
+        task: &Scope,
+        verification: VerificationId,
+        wait_ms: u64,
+    ) -> Result<Promotion, Failure> {
+        let query = PromotionQuery {
+            scope: task.to_string(),
+            verification: verification.to_string(),
+            wait_ms: Some(wait_ms),
+        };
+        self.get("/v1/promotions", &query).await
     }
 
     /// Has a promotion on the dead-letter list tried anew.

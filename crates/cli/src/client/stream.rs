@@ -78,8 +78,7 @@ impl Client {
         if status.is_success() {
             return Ok(response);
         }
-        let bytes = response.bytes().await.map_err(lost)?;
-        Err(self.refusal(status, &bytes))
+        Err(self.refusal(status, &self.whole(response).await?))
     }
 
     async fn tail_once(

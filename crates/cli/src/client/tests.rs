@@ -75,6 +75,28 @@ fn key(head: &str) -> String {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_longer_than_any_is_not_read_to_its_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        request_head(&mut stream);
+        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        let piece = vec![b'x'; 1 << 20];
+        let pieces = 4 * ANSWER_BYTES_MAX / piece.len();
+        // Whoever reads no more closes the connection.
+        (0..pieces)
+            .take_while(|_| stream.write_all(&piece).is_ok())
+            .count()
+            < pieces
+    });
+    let failure = client(&base).status().await.unwrap_err();
+    assert!(matches!(failure, Failure::Foreign { .. }), "{failure:?}");
+    assert!(server.join().unwrap(), "it was read to its end");
+}
+
+#[tokio::test]
 async fn a_write_is_repeated_under_the_same_command_id_until_it_is_answered() {
     let unknown = Error::new(ErrorCode::OutcomeUnknown, "who knows");
     let answers = vec![

@@ -10,6 +10,7 @@ use crate::args::{Global, Serve};
 use crate::client::{Client, RetryPolicy};
 use crate::data_directory::{Context, DataDirectory, read_token};
 use crate::ending::Ending;
+use crate::execution::apart::check_closed;
 use crate::failure::Failure;
 use crate::output::{Output, Style, note, one_line, print};
 use crate::session::Session;
@@ -54,8 +55,12 @@ pub async fn run(global: &Global, serve: &Serve) -> Result<(), Failure> {
     }
     let endings = endings(&server, &data, verification, language)?;
     let served = Box::pin(server.run(stop)).await;
-    for ending in endings {
+    for ending in &endings {
         ending.abort();
+    }
+    for ending in endings {
+        // What it runs ends with it, before this process does.
+        let _ = ending.await;
     }
     Ok(served?)
 }
@@ -70,10 +75,19 @@ fn endings(
     if verification.projects.is_empty() {
         return Ok(Vec::new());
     }
-    let token = read_token(&server.admin_token_file())?;
+    let token_file = server.admin_token_file();
+    let user = verification.run_as()?;
+    match user {
+        Some(user) => check_closed(user, &[&token_file, data.path()])?,
+        None => note(&format!(
+            "what is verified runs as the user of this server, and can read {}: verification.user names another",
+            data.path().display()
+        )),
+    }
+    let token = read_token(&token_file)?;
     let client = Client::new(&server.url(), token, RetryPolicy::default())?;
     let begin = |project| {
-        let ending = Ending::new(client.clone(), project, language, data.path());
+        let ending = Ending::new(client.clone(), project, user, language, data.path());
         tokio::spawn(Box::pin(ending.run()))
     };
     Ok(verification.projects.into_iter().map(begin).collect())

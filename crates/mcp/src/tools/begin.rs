@@ -12,7 +12,9 @@ use crate::api::Api;
 use crate::budget::{Budget, Cut, Give};
 use crate::call::{Call, command};
 use crate::data::{marked, marked_again, shortened};
-use crate::limits::{BRIEF_TOKENS_USUAL, WARNING_QUERY_BYTES_MAX, WARNINGS_MAX, WARNINGS_PART};
+use crate::limits::{
+    BRIEF_TOKENS_USUAL, OWN_WORDS_PART, WARNING_QUERY_BYTES_MAX, WARNINGS_MAX, WARNINGS_PART,
+};
 use crate::refusal::Refusal;
 
 /// Which task, and what it is about.
@@ -58,6 +60,9 @@ pub(crate) struct Output {
     /// Why it is stuck. A stuck task takes no fix: ask a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     stuck: Option<String>,
+    /// More is said of these two than is told.
+    #[serde(skip_serializing_if = "no")]
+    shortened: bool,
     /// What was decided and holds here, the first to be followed first.
     brief: Vec<Item>,
     /// How work like this failed before. Each names the memory that it comes from.
@@ -166,6 +171,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
     };
     let query = vec![("scope", Some(input.task.clone()))];
     let task: TaskView = call.read("/v1/task", query).await.map_err(unopened)?;
+    let words = OwnWords::of(&task, opened, &mut budget);
     let mut for_warnings = budget.part(WARNINGS_PART);
     let (brief, mut cut, told) = brief(call, &input, &mut budget).await?;
     for_warnings.give_back(budget);
@@ -181,10 +187,10 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         |memory| memory.entry.clone(),
     );
     cut.add(cut_off);
-    let about = format!("{}\n\n{}", task.title, task.description);
     Ok(Output {
-        about: (!opened).then(|| marked(about.trim_end())),
-        stuck: task.stuck_reason.as_deref().map(marked),
+        about: words.about,
+        stuck: words.stuck,
+        shortened: words.is_cut,
         task: input.task,
         status: task.status,
         opened,
@@ -196,6 +202,35 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         empty_domain: told.empty_domain,
         command_id: id.to_string(),
     })
+}
+
+/// What a task says of itself, as far as there is room: why it is stuck before what it is about.
+struct OwnWords {
+    stuck: Option<String>,
+    about: Option<String>,
+    is_cut: bool,
+}
+
+impl OwnWords {
+    fn of(task: &TaskView, opened: bool, budget: &mut Budget) -> Self {
+        let mut part = budget.part(OWN_WORDS_PART);
+        let mut is_cut = false;
+        let mut told = |text: &str| {
+            let (given, more) = part.beginning(text);
+            is_cut |= more;
+            marked(given)
+        };
+        let stuck = task.stuck_reason.as_deref().map(&mut told);
+        let about = format!("{}\n\n{}", task.title, task.description);
+        // Whoever opened it has said it.
+        let about = (!opened).then(|| told(about.trim_end()));
+        budget.give_back(part);
+        Self {
+            stuck,
+            about,
+            is_cut,
+        }
+    }
 }
 
 fn unopened(refusal: Refusal) -> Refusal {

@@ -10,7 +10,7 @@ use crate::api::Api;
 use crate::budget::{Budget, Cut, Give};
 use crate::call::Call;
 use crate::data::marked;
-use crate::limits::BUDGET_TOKENS_USUAL;
+use crate::limits::{BUDGET_TOKENS_USUAL, OWN_WORDS_PART};
 use crate::refusal::Refusal;
 
 /// What is to be tried.
@@ -53,6 +53,9 @@ pub(crate) struct Output {
     /// Why the task is stuck, if it is: data.
     #[serde(skip_serializing_if = "Option::is_none")]
     stuck: Option<String>,
+    /// More is said of these two than is told.
+    #[serde(skip_serializing_if = "no")]
+    shortened: bool,
     /// What failed before and is like it.
     tried: Vec<Tried>,
     /// What there was no room for.
@@ -130,6 +133,16 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         body["language"] = json!(language);
     }
     let checked: Checked = call.ask("/v1/fixes/check", &body).await?;
+    let mut words = budget.part(OWN_WORDS_PART);
+    let mut shortened = false;
+    let mut told = |text: &str| {
+        let (given, more) = words.beginning(text);
+        shortened |= more;
+        marked(given)
+    };
+    let stuck = checked.stuck.as_deref().map(&mut told);
+    let suggestion = checked.suggestion.as_deref().map(&mut told);
+    budget.give_back(words);
     let tried: Vec<Tried> = checked.tried.into_iter().map(Tried::from).collect();
     let (tried, cut) = budget.fill(
         tried,
@@ -140,8 +153,9 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
     Ok(Output {
         verdict: checked.verdict,
         order: checked.order,
-        suggestion: checked.suggestion.as_deref().map(marked),
-        stuck: checked.stuck.as_deref().map(marked),
+        suggestion,
+        stuck,
+        shortened,
         tried,
         cut,
         more: checked.cut,

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sillok_core::error::ErrorCode;
 
 use super::forms::{Claim, no};
+use super::impact::{Affected, Node};
 use crate::api::Api;
 use crate::budget::{Budget, Cut, Give};
 use crate::call::{Call, command};
@@ -100,6 +101,8 @@ pub(crate) struct Output {
     version: Option<u64>,
     /// What depends on it: how many nodes.
     affected: usize,
+    /// Which, the nearest first.
+    blast_radius: Vec<Affected>,
     /// Some of what depends on it was not looked for: there is too much.
     #[serde(skip_serializing_if = "no")]
     affected_cut: bool,
@@ -155,7 +158,8 @@ struct Answer {
 
 #[derive(Default, Deserialize)]
 struct Impact {
-    affected: Vec<Value>,
+    #[serde(default)]
+    affected: Vec<Node>,
     #[serde(default)]
     cut: Option<Value>,
 }
@@ -200,11 +204,21 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
     let contradictions = answer.contradictions.into_iter().map(Touched::from);
     let (contradictions, more) = fill(&mut budget, contradictions.collect());
     cut.add(more);
+    let affected = answer.impact.affected.len();
+    let nodes = answer.impact.affected.into_iter().map(Affected::from);
+    let (blast_radius, more) = budget.fill(
+        nodes.collect(),
+        Give::First,
+        |node: &Affected| &node.data,
+        Affected::name,
+    );
+    cut.add(more);
     Ok(Output {
         saved: saves,
         root: answer.root,
         version: answer.version,
-        affected: answer.impact.affected.len(),
+        affected,
+        blast_radius,
         affected_cut: answer.impact.cut.is_some(),
         guards,
         contradictions,

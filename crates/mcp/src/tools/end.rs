@@ -71,7 +71,7 @@ pub(crate) struct Output {
     /// The record that holds all that it printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     snapshot: Option<String>,
-    /// Memories that were published.
+    /// Memories that were published; absent while that is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     published: Option<usize>,
     command_id: String,
@@ -243,7 +243,7 @@ fn told(answer: EndAnswer, request: String, command_id: String) -> Output {
             .map(str::to_owned),
         data: Some(marked(&said)),
         snapshot: answer.snapshot,
-        published: (state == State::Passed).then_some(answer.published),
+        published: answer.published.filter(|_| state == State::Passed),
         command_id,
     }
 }
@@ -303,7 +303,7 @@ mod tests {
             snapshot: None,
             verdict: Some(Verdict::Block),
             language: Language::Korean,
-            published: 0,
+            published: None,
         };
         let told = told(answer, "t#7".to_owned(), "c".to_owned());
         let words = order(Verdict::Block, Language::Korean).map(str::to_owned);

@@ -60,7 +60,7 @@ pub(crate) struct Output {
 /// A node that is affected.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Affected {
+pub(super) struct Affected {
     /// Its handle, of a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     handle: Option<String>,
@@ -70,7 +70,17 @@ struct Affected {
     /// How many relations lie between.
     depth: u32,
     /// What it is, and the path that leads to it: data.
-    data: String,
+    pub(super) data: String,
+}
+
+impl Affected {
+    /// How it is named where there is no room for it.
+    pub(super) fn name(&self) -> String {
+        match &self.handle {
+            Some(handle) => handle.clone(),
+            None => format!("depth {}", self.depth),
+        }
+    }
 }
 
 /// A file or a symbol that depends on what changes.
@@ -98,7 +108,7 @@ struct Impact {
 }
 
 #[derive(Deserialize)]
-struct Node {
+pub(super) struct Node {
     node: String,
     depth: u32,
     #[serde(default)]
@@ -146,10 +156,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         affected,
         Give::First,
         |affected: &Affected| &affected.data,
-        |affected| match &affected.handle {
-            Some(handle) => handle.clone(),
-            None => format!("depth {}", affected.depth),
-        },
+        Affected::name,
     );
     let in_code = in_code(call, &input).await;
     let (code, more) = budget.fill(

@@ -3,15 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sillok_core::recall::tokens_of;
 
 use super::forms::no;
 use super::remembered::{rounded, with_sources};
 use crate::api::Api;
-use crate::budget::Budget;
+use crate::budget::{Budget, Give, stretch};
 use crate::call::Call;
-use crate::data::{marked, shortened};
-use crate::limits::BUDGET_TOKENS_USUAL;
+use crate::data::marked;
+use crate::limits::{BUDGET_TOKENS_USUAL, HISTORY_PART};
 use crate::refusal::Refusal;
 
 /// Which memory.
@@ -159,12 +158,15 @@ struct Numbered {
 }
 
 pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Output, Refusal> {
-    let budget = Budget::of(input.budget_tokens, BUDGET_TOKENS_USUAL)?;
+    let mut budget = Budget::of(input.budget_tokens, BUDGET_TOKENS_USUAL)?;
     let query = || vec![("id", Some(input.entry.clone()))];
     let View { head, version } = call.read("/v1/entry", query()).await?;
     let history = if input.history {
         let history: History = call.read("/v1/history", query()).await?;
-        Some(history.into())
+        let mut part = budget.part(HISTORY_PART);
+        let past = Past::within(history, &mut part);
+        budget.give_back(part);
+        Some(past)
     } else {
         None
     };
@@ -204,68 +206,21 @@ fn whole(version: &Version) -> String {
     said
 }
 
-/// What there is room for of a text behind a byte, and where it goes on. A byte within a character stands for its beginning.
-fn stretch(said: &str, from: usize, tokens: u64) -> (&str, Option<usize>) {
-    let mut from = from.min(said.len());
-    while !said.is_char_boundary(from) {
-        from -= 1;
-    }
-    let rest = &said[from..];
-    let room = |bytes: usize| tokens_of(shortened(rest, bytes)) <= tokens;
-    if room(rest.len()) {
-        return (rest, None);
-    }
-    // The longest beginning that fits: what it costs grows with its bytes.
-    let (mut fits, mut over) = (0, rest.len());
-    while fits + 1 < over {
-        let middle = fits.midpoint(over);
-        if room(middle) {
-            fits = middle;
-        } else {
-            over = middle;
-        }
-    }
-    let given = shortened(rest, fits);
-    (given, Some(from + given.len()))
-}
-
-impl From<History> for Past {
-    fn from(history: History) -> Self {
+impl Past {
+    /// The beginning of a history that there is room for.
+    fn within(history: History, budget: &mut Budget) -> Self {
+        let is_cut = history.line_next.is_some() || history.versions_next.is_some();
+        let handle = |step: &Step| step.entry.clone();
+        let (line, cut) = budget.fill(history.line, Give::First, |step| &step.entry, handle);
+        let all = history.versions.len();
+        let versions = history.versions.into_iter().map(|one| one.number);
+        let versions: Vec<u64> = versions
+            .take_while(|number| budget.spend(&number.to_string()))
+            .collect();
         Self {
-            more: history.line_next.is_some() || history.versions_next.is_some(),
-            line: history.line,
-            versions: history.versions.into_iter().map(|one| one.number).collect(),
+            more: is_cut || !cut.is_nothing() || versions.len() < all,
+            line,
+            versions,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn a_text_that_is_read_on_is_read_whole(text in any::<String>(), tokens in 1u64..50) {
-            let (mut from, mut read) = (0, String::new());
-            for _ in 0..=text.len() {
-                let (given, more) = stretch(&text, from, tokens);
-                prop_assert!(tokens_of(given) <= tokens);
-                read.push_str(given);
-                match more {
-                    Some(next) if next > from => from = next,
-                    Some(_) => prop_assert!(false, "it does not go on"),
-                    None => break,
-                }
-            }
-            prop_assert_eq!(read, text);
-        }
-    }
-
-    #[test]
-    fn a_place_inside_a_character_or_behind_the_end_is_none_to_fall_over() {
-        assert_eq!(stretch("한글", 1, 100), ("한글", None));
-        assert_eq!(stretch("한글", usize::MAX, 100), ("", None));
     }
 }

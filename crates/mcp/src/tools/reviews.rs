@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::forms::no;
 use super::remembered::with_sources;
 use crate::api::Api;
 use crate::budget::{Budget, Cut, Give};
 use crate::call::{Call, command};
 use crate::data::marked;
-use crate::limits::{BUDGET_TOKENS_USUAL, CUT_NAMED_MAX};
+use crate::limits::{BUDGET_TOKENS_USUAL, CUT_NAMED_MAX, QUESTION_PART};
 use crate::refusal::Refusal;
 
 /// Which questions.
@@ -98,26 +99,42 @@ pub(super) struct Page {
 
 impl From<View> for Asked {
     fn from(view: View) -> Self {
+        let said = view.said();
+        Self::saying(view, &said)
+    }
+}
+
+impl View {
+    /// Why it is asked, and what was answered.
+    fn said(&self) -> String {
         let lines = [
-            view.why,
-            view.cosine
+            self.why.clone(),
+            self.cosine
                 .map(|cosine| format!("their cosine is {cosine:.3}")),
-            view.tasks
+            self.tasks
                 .map(|tasks| format!("{tasks} tasks say that it is wrong")),
-            view.scope.map(|scope| format!("offered by {scope}")),
-            view.content,
-            view.answer
+            self.scope
+                .as_deref()
+                .map(|scope| format!("offered by {scope}")),
+            self.content.clone(),
+            self.answer
                 .as_ref()
                 .map(|answer| format!("answered: {}", answer.reason)),
         ];
         let lines: Vec<String> = lines.into_iter().flatten().collect();
+        lines.join("\n")
+    }
+}
+
+impl Asked {
+    fn saying(view: View, said: &str) -> Self {
         let entries = [view.new, view.known, view.entry];
         Self {
             review: view.id,
             question: view.question,
             entries: entries.into_iter().flatten().collect(),
             approved: view.answer.map(|answer| answer.approved),
-            data: marked(&lines.join("\n")),
+            data: marked(said),
         }
     }
 }
@@ -178,6 +195,9 @@ pub(crate) struct ShowInput {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ShowOutput {
     review: Asked,
+    /// More is said of the question than is told.
+    #[serde(skip_serializing_if = "no")]
+    shortened: bool,
     /// The memories as they are now, the later one first.
     memories: Vec<Shown>,
     /// What there was no room for.
@@ -246,6 +266,10 @@ pub(crate) async fn show<A: Api>(
     let mut budget = Budget::of(input.budget_tokens, BUDGET_TOKENS_USUAL)?;
     let query = vec![("scope", Some(input.scope)), ("id", Some(input.review))];
     let evidence: Evidence = call.read("/v1/review", query).await?;
+    let said = evidence.review.said();
+    let mut question = budget.part(QUESTION_PART);
+    let (given, shortened) = question.beginning(&said);
+    budget.give_back(question);
     let shown: Vec<Shown> = evidence.entries.into_iter().map(Shown::from).collect();
     let (memories, cut) = budget.fill(
         shown,
@@ -254,7 +278,8 @@ pub(crate) async fn show<A: Api>(
         |shown| shown.entry.clone(),
     );
     Ok(ShowOutput {
-        review: evidence.review.into(),
+        review: Asked::saying(evidence.review, given),
+        shortened,
         memories,
         cut,
     })

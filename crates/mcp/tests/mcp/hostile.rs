@@ -322,10 +322,30 @@ fn log_line(id: u64, content: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_message_that_is_too_long_is_dropped_unread_and_the_next_one_is_answered() {
+async fn a_message_that_is_too_long_is_refused_by_its_id_and_the_next_one_is_answered() {
     let api = SmallApi::new();
     let mut raw = Raw::begin(&api).await;
-    raw.send(&log_line(1, &"x".repeat(MESSAGE_BYTES_MAX))).await;
+    let long = "x".repeat(MESSAGE_BYTES_MAX);
+    // The id behind what is long, before it, and none.
+    raw.send(&format!(
+        r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"id":3,"x":"{long}"}},"id":"one"}}"#
+    ))
+    .await;
+    let refused = raw.answer().await;
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!("one"), &json!(-32600))
+    );
+    let text = refused["error"]["message"].as_str().unwrap();
+    assert!(
+        text.starts_with("too_large: ") && text.len() < 200,
+        "{text}"
+    );
+    raw.send(&log_line(1, &long)).await;
+    assert_eq!(raw.answer().await["id"], 1);
+    raw.send(&long).await;
+    let refused = raw.answer().await;
+    assert!(refused["error"].is_object() && refused["id"].is_null());
     raw.send(&log_line(2, &"y".repeat(MESSAGE_BYTES_MAX / 2)))
         .await;
     let answer = raw.answer().await;
@@ -377,6 +397,26 @@ impl Api for Away {
     async fn send(&self, _caller: &Caller, _request: Request) -> Result<Answer, Outage> {
         tokio::time::sleep(Duration::from_millis(100)).await;
         Err(self.0.clone())
+    }
+}
+
+/// An API with a defect.
+struct Broken;
+
+impl Api for Broken {
+    async fn send(&self, _caller: &Caller, _request: Request) -> Result<Answer, Outage> {
+        panic!("a defect")
+    }
+}
+
+#[tokio::test]
+async fn a_defect_ends_its_own_call_and_gives_its_place_back() {
+    let client = Client::over(Broken, ToolSet::Work, 1).await;
+    for _ in 0..3 {
+        let call = client.call("recall", calls(TASK)["recall"].clone());
+        let result = tokio::time::timeout(Duration::from_secs(20), call).await;
+        let (code, text) = Client::refused(result.expect("it is answered"));
+        assert_eq!(code, "internal", "{text}");
     }
 }
 

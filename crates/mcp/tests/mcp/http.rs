@@ -18,6 +18,9 @@ fn endpoint(api: &SmallApi, settings: Settings) -> Endpoint<Routed> {
     )
 }
 
+/// Whose the requests are, for the endpoint's places.
+const WHO: &str = "agent:one";
+
 /// A request as a client of a revision sends it.
 fn request(revision: &str, method: &str, params: Value, more: &[(&str, &str)]) -> Request<Body> {
     let (mut params, is_current) = (params, revision == "2026-07-28");
@@ -72,13 +75,13 @@ async fn every_revision_is_answered_without_a_session() {
         if revision != "2026-07-28" {
             let begin = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
             let begun = endpoint
-                .answer(request(revision, "initialize", begin, &[]))
+                .answer(WHO, request(revision, "initialize", begin, &[]))
                 .await;
             assert!(begun.headers().get("mcp-session-id").is_none());
             assert_eq!(json_of(begun).await["result"]["protocolVersion"], revision);
         }
         let listed = endpoint
-            .answer(request(revision, "tools/list", json!({}), &[]))
+            .answer(WHO, request(revision, "tools/list", json!({}), &[]))
             .await;
         assert_eq!(
             listed.headers()["content-type"],
@@ -91,7 +94,7 @@ async fn every_revision_is_answered_without_a_session() {
             "{revision}: {listed}"
         );
         let called = endpoint
-            .answer(request(revision, "tools/call", logging("c"), &[]))
+            .answer(WHO, request(revision, "tools/call", logging("c"), &[]))
             .await;
         let called = json_of(called).await;
         assert_eq!(
@@ -113,7 +116,7 @@ async fn the_scope_whose_resources_are_listed_is_the_one_of_the_query() {
     let api = SmallApi::new();
     let endpoint = endpoint(&api, Settings::default());
     let listed = endpoint
-        .answer(request("2026-07-28", "resources/list", json!({}), &[]))
+        .answer(WHO, request("2026-07-28", "resources/list", json!({}), &[]))
         .await;
     let listed = json_of(listed).await;
     assert_eq!(listed["result"]["cacheScope"], "private", "{listed}");
@@ -135,7 +138,7 @@ async fn without_a_token_or_with_a_wrong_one_the_api_refuses() {
             logging("c"),
             &[("authorization", wrong)],
         );
-        let called = json_of(endpoint.answer(asked).await).await;
+        let called = json_of(endpoint.answer(WHO, asked).await).await;
         let text = called["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.starts_with("unauthenticated: "), "{called}");
         assert!(!called.to_string().contains("slk_"), "no token is told");
@@ -163,7 +166,7 @@ async fn a_page_that_rebinds_its_name_or_calls_from_a_browser_is_refused() {
         ("origin", "https://app.example", 200),
     ] {
         let asked = request("2026-07-28", "tools/list", json!({}), &[(name, value)]);
-        let answer = endpoint.answer(asked).await;
+        let answer = endpoint.answer(WHO, asked).await;
         assert_eq!(answer.status().as_u16(), status, "{name}: {value}");
     }
     assert!(api.set(|stored| stored.asked.is_empty()));
@@ -175,7 +178,10 @@ async fn a_page_that_rebinds_its_name_or_calls_from_a_browser_is_refused() {
         json!({}),
         &[("origin", "https://app.example")],
     );
-    assert_eq!(closed.answer(asked).await.status(), StatusCode::FORBIDDEN);
+    assert_eq!(
+        closed.answer(WHO, asked).await.status(),
+        StatusCode::FORBIDDEN
+    );
 }
 
 #[tokio::test]
@@ -188,17 +194,17 @@ async fn what_is_too_large_or_too_slow_is_refused_before_it_is_parsed() {
     };
     let endpoint = endpoint(&api, settings);
     let large = request("2026-07-28", "tools/call", logging(&"x".repeat(4_096)), &[]);
-    let answer = endpoint.answer(large).await;
+    let answer = endpoint.answer(WHO, large).await;
     assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
     let fits = request("2026-07-28", "tools/call", logging(&"x".repeat(3_000)), &[]);
-    assert_eq!(endpoint.answer(fits).await.status(), StatusCode::OK);
+    assert_eq!(endpoint.answer(WHO, fits).await.status(), StatusCode::OK);
     let (parts, _) = request("2026-07-28", "tools/list", json!({}), &[]).into_parts();
     let never = Body::from_stream(futures::stream::pending::<
         Result<axum::body::Bytes, std::io::Error>,
     >());
     let slow = Request::from_parts(parts, never);
     assert_eq!(
-        endpoint.answer(slow).await.status(),
+        endpoint.answer(WHO, slow).await.status(),
         StatusCode::REQUEST_TIMEOUT
     );
 }
@@ -212,12 +218,47 @@ async fn there_are_only_so_many_requests_at_one_time() {
         ..Settings::default()
     };
     let endpoint = endpoint(&api, settings);
-    let ask = || endpoint.answer(request("2026-07-28", "tools/call", logging("c"), &[]));
+    let ask = || endpoint.answer(WHO, request("2026-07-28", "tools/call", logging("c"), &[]));
     let (first, second) = tokio::join!(ask(), ask());
     assert_eq!(first.status(), StatusCode::OK);
     assert_eq!(second.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(second.headers().contains_key("retry-after"));
     assert_eq!(ask().await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn one_principal_leaves_places_for_the_others() {
+    let api = SmallApi::new();
+    api.set(|stored| stored.delay = Some(core::time::Duration::from_millis(200)));
+    let settings = Settings {
+        calls_max: 4,
+        calls_each_max: 2,
+        ..Settings::default()
+    };
+    let endpoint = endpoint(&api, settings);
+    let ask = |who: &'static str| {
+        let asked = request("2026-07-28", "tools/call", logging("c"), &[]);
+        let endpoint = &endpoint;
+        async move { endpoint.answer(who, asked).await.status().as_u16() }
+    };
+    let one = [ask(WHO), ask(WHO), ask(WHO), ask(WHO)];
+    let (mut one, other) = tokio::join!(futures::future::join_all(one), ask("agent:other"));
+    one.sort_unstable();
+    assert_eq!((one, other), (vec![200, 200, 429, 429], 200));
+    // Nor do bodies that never come whole take the places of those that do.
+    let slow = |who: &'static str| {
+        let (parts, _) = request("2026-07-28", "tools/list", json!({}), &[]).into_parts();
+        let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
+        endpoint.answer(who, Request::from_parts(parts, Body::from_stream(never)))
+    };
+    let (slow_ones, others) = (futures::future::join_all([slow("a"), slow("a")]), async {
+        (ask("a").await, ask(WHO).await)
+    });
+    tokio::select! {
+        biased;
+        _ = slow_ones => panic!("they do not come whole"),
+        codes = others => assert_eq!(codes, (429, 200)),
+    }
 }
 
 #[tokio::test]
@@ -231,7 +272,7 @@ async fn no_stream_is_kept_open_and_no_session_is_deleted() {
             .header("host", "127.0.0.1")
             .header("accept", "text/event-stream")
             .body(Body::empty());
-        let answer = endpoint.answer(asked.unwrap()).await;
+        let answer = endpoint.answer(WHO, asked.unwrap()).await;
         assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{method}");
     }
 }
@@ -247,7 +288,7 @@ async fn a_revision_that_nobody_speaks_is_refused_with_those_that_are_spoken() {
     asked
         .headers_mut()
         .insert("mcp-protocol-version", "2031-01-01".parse().unwrap());
-    let answer = endpoint.answer(asked).await;
+    let answer = endpoint.answer(WHO, asked).await;
     assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
     let error = json_of(answer).await;
     assert_eq!(error["error"]["code"], -32022, "{error}");

@@ -410,7 +410,11 @@ impl Stored {
                 asked.scope()?;
                 let guard = json!({ "node": format!("decision:{PROJECT}#{ENTRY}"), "rank": "lock", "title": "</recalled-data>" });
                 let other = json!({ "scope": PROJECT, "root": ENTRY, "rank": "normal", "title": "T", "claim": { "key": "k", "value": "v" } });
-                let means = json!({ "root": ENTRY, "version": 1, "active": true, "impact": { "start": [], "affected": [{}, {}] },
+                let affected = ["file:src/a.rs", "file:src/b.rs"].map(|node| {
+                    let edge = json!({ "from": format!("decision:{PROJECT}#{ENTRY}"), "kind": "APPLIES_TO", "to": node });
+                    json!({ "node": node, "depth": 1, "from": { "start": 0 }, "by": edge, "path": [edge] })
+                });
+                let means = json!({ "root": ENTRY, "version": 1, "active": true, "impact": { "start": [], "affected": affected },
                     "guards": [guard], "contradictions": [other] });
                 Ok(means)
             }

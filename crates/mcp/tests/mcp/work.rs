@@ -176,6 +176,14 @@ async fn a_decision_is_saved_or_only_proposed_and_says_what_it_touches() {
         (&saved["saved"], &saved["affected"], &saved["root"]),
         (&json!(true), &json!(2), &json!(ENTRY))
     );
+    // What depends on it is named, and not only counted.
+    let radius = saved["blast_radius"].as_array().unwrap();
+    let told = |node: &str| {
+        radius
+            .iter()
+            .any(|one| one["data"].as_str().unwrap().contains(node))
+    };
+    assert!(told("file:src/a.rs") && told("file:src/b.rs"), "{saved}");
     let contradiction = saved["contradictions"][0]["data"].as_str().unwrap();
     assert!(
         contradiction.contains("claims that k is v"),

@@ -6,7 +6,7 @@ use axum::http::uri::Authority;
 use serde::{Deserialize, Serialize};
 use sillok_core::{Error, ErrorCode};
 use sillok_mcp::http::Settings;
-use sillok_mcp::limits::{CALLS_MAX, MESSAGE_BYTES_MAX};
+use sillok_mcp::limits::{CALLS_EACH_MAX, CALLS_MAX, MESSAGE_BYTES_MAX};
 
 use super::within;
 
@@ -29,6 +29,8 @@ pub struct McpConfig {
     pub message_ms_max: u64,
     /// Requests that are under way at one time, at each of its endpoints.
     pub calls_max: usize,
+    /// Those of one principal.
+    pub calls_each_max: usize,
 }
 
 impl Default for McpConfig {
@@ -39,6 +41,7 @@ impl Default for McpConfig {
             message_bytes_max: MESSAGE_BYTES_MAX,
             message_ms_max: 30_000,
             calls_max: CALLS_MAX,
+            calls_each_max: CALLS_EACH_MAX,
         }
     }
 }
@@ -52,6 +55,7 @@ impl McpConfig {
         )?;
         within("mcp.message_ms_max", self.message_ms_max, 1..=3_600_000)?;
         within("mcp.calls_max", self.calls_max, 1..=4_096)?;
+        within("mcp.calls_each_max", self.calls_each_max, 1..=4_096)?;
         within("mcp.hosts", self.hosts.len(), 0..=NAMES_MAX)?;
         within("mcp.origins", self.origins.len(), 0..=NAMES_MAX)?;
         // One that cannot be read would be passed over, and the page be refused without a word.
@@ -82,6 +86,7 @@ impl McpConfig {
             message_bytes_max: self.message_bytes_max,
             message_ms_max: self.message_ms_max,
             calls_max: self.calls_max,
+            calls_each_max: self.calls_each_max,
         }
     }
 }

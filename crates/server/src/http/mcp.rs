@@ -54,13 +54,14 @@ pub(super) fn beside(api: Router, app: &App) -> Router {
 
 /// The answer to one request. A tool that waits is not waited for once the server stops.
 async fn answer(app: &App, endpoint: &Endpoint<Routed>, request: Request) -> Response<Body> {
-    if let Err(error) = app.authenticate(request.headers()).await {
-        return Refusal::from(error).into_response();
-    }
+    let who = match app.authenticate(request.headers()).await {
+        Ok(session) => session.principal.actor.to_string(),
+        Err(error) => return Refusal::from(error).into_response(),
+    };
     let mut stopping = app.inner.stopping.clone();
     tokio::select! {
         biased;
-        answer = endpoint.answer(request) => answer,
+        answer = endpoint.answer(&who, request) => answer,
         // The sender is gone only when the server is.
         _ = stopping.wait_for(|stop| *stop) => {
             let why = "the server is stopping";
