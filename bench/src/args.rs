@@ -66,6 +66,8 @@ pub(crate) enum Item {
     Fixes,
     /// The index of source files: a first look, one changed file, memory
     Code,
+    /// The cognitive gate: the entries of one answer in a large work tree
+    Gate,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -93,6 +95,7 @@ impl Item {
         Self::Impact,
         Self::Fixes,
         Self::Code,
+        Self::Gate,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -119,6 +122,7 @@ impl Item {
             Self::Impact => "what a change of a hub affects",
             Self::Fixes => "checks of fixes among approaches that failed",
             Self::Code => "the index of source files",
+            Self::Gate => "entries held against a work tree",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

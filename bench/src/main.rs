@@ -18,6 +18,7 @@ mod engines;
 mod error;
 mod exact;
 mod fixes;
+mod gate;
 mod gauge;
 mod http;
 mod impact;
@@ -100,6 +101,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Impact => impact::measure(&scale, &mut report)?,
             Item::Fixes => fixes::measure(&scale, &mut report)?,
             Item::Code => code::measure(&scale, &mut report)?,
+            Item::Gate => gate::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,

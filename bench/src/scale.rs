@@ -46,6 +46,8 @@ pub(crate) struct Scale {
     pub(crate) decisions: DecisionScale,
     /// What checks of fixes are measured with.
     pub(crate) fixes: FixScale,
+    /// What checks of the gate are measured with.
+    pub(crate) gate: GateScale,
     /// Entries that maintenance is planned over.
     pub(crate) planned: u64,
     /// Entries that are pruned at once.
@@ -82,6 +84,15 @@ pub(crate) struct DecisionScale {
 pub(crate) struct FixScale {
     /// Approaches that failed in a project: a multiple of a hundred.
     pub(crate) failed: usize,
+    /// Checks of each run that are timed.
+    pub(crate) checks: usize,
+}
+
+/// Counts of the item about the gate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GateScale {
+    /// Files of the work tree.
+    pub(crate) files: usize,
     /// Checks of each run that are timed.
     pub(crate) checks: usize,
 }
@@ -137,6 +148,10 @@ impl Scale {
             failed: 1_000,
             checks: 1_000,
         },
+        gate: GateScale {
+            files: 50_000,
+            checks: 1_000,
+        },
         planned: 10_000_000,
         pruned: 200_000,
         maintained: 1_000_000,
@@ -182,6 +197,10 @@ impl Scale {
         fixes: FixScale {
             failed: 100,
             checks: 15,
+        },
+        gate: GateScale {
+            files: 4_000,
+            checks: 20,
         },
         planned: 20_000,
         pruned: 1_600,

@@ -38,6 +38,8 @@ mod evidence;
 #[cfg(test)]
 mod fixes;
 #[cfg(test)]
+mod gate;
+#[cfg(test)]
 mod governance;
 #[cfg(test)]
 mod import;

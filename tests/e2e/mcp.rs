@@ -5,6 +5,7 @@
 pub(crate) mod client;
 mod ending;
 mod endpoint;
+mod gated;
 mod large;
 mod together;
 mod tools;

@@ -46,6 +46,7 @@ mod decided;
 mod decisions;
 mod erasing;
 mod failures;
+mod gated;
 mod job_news;
 mod presence;
 mod resolve;

@@ -148,6 +148,10 @@ pub enum Safeguard {
     ErasesWordings,
     /// The answer that judged an error does not say which it was once that is erased.
     ErasesJudgedErrors,
+    /// What the gate reports of an entry is of the version that was looked at, and of no later one.
+    HoldsReportsToVersions,
+    /// What moved is cited where it was found.
+    CitesWhereItLies,
 }
 
 /// Which safeguards apply.

@@ -51,7 +51,7 @@ pub use graph::{GraphAsked, GraphBounds, GraphEdge, GraphEdgeKind, GraphNode, Gr
 pub use impact::Viewer;
 pub use promotions::{JobPlace, ListedJob};
 pub(crate) use proposed::proposed;
-pub use recall::{Gate, RecallAnswer, RecallQuery, Recalled};
+pub use recall::{RecallAnswer, RecallQuery, Recalled};
 pub use recall_at::AtCommit;
 pub use records::{EventView, StagedRecord};
 pub use status::StoreStatus;

@@ -15,6 +15,7 @@ mod entry_lines;
 mod erase;
 pub(crate) mod faults;
 mod fixes;
+mod gated;
 pub(crate) mod harness;
 pub(crate) mod index;
 mod jobs;

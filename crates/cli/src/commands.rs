@@ -28,6 +28,7 @@ pub mod erase;
 pub mod events;
 pub mod evidence;
 pub mod fix;
+pub mod gate;
 pub mod graph;
 pub mod impact;
 pub mod jobs;

@@ -1,10 +1,10 @@
 //! What git ignores.
 //!
-//! Owns the files of rules from the repository around a work tree to the folder that a walk is in. A work tree holds what it
-//! likes under their names: they are read within bounds, and only where they are files. It must not know what else is passed
-//! over.
+//! Owns the files of rules from the repository around a work tree to a folder of it. A work tree holds what it likes under their
+//! names: they are read within bounds, and only where they are files. It must not know what else is passed over, nor who walks.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
@@ -16,23 +16,45 @@ use crate::read::{Unread, read_short};
 /// What the files are called that say what lies beside them and is ignored.
 pub(crate) const RULES_NAME: &str = ".gitignore";
 
-/// The rules on the way of a walk. Their paths begin in the repository.
-pub(crate) struct Ignored {
+/// What is ignored in one folder: what its own file of rules says, and what those around it say.
+#[derive(Clone, Debug, Default)]
+pub struct Rules(Option<Arc<Layer>>);
+
+#[derive(Debug)]
+struct Layer {
+    own: Gitignore,
+    around: Rules,
+}
+
+impl Rules {
+    /// The same with what is said nearer by.
+    fn with(self, own: Option<Gitignore>) -> Self {
+        match own {
+            Some(own) => Self(Some(Arc::new(Layer { own, around: self }))),
+            None => self,
+        }
+    }
+}
+
+/// The rules of a work tree. Their paths begin in the repository.
+#[derive(Debug)]
+pub struct Ignored {
     /// What all files of rules of the repository lie below; none where it cannot be opened.
     repository: Option<Root>,
     /// The work tree in its repository; empty where it is all of it.
     base: PathBuf,
-    /// What holds for all of the work tree, the weakest first.
-    around: Vec<Gitignore>,
-    /// The folders that the walk is in, from the root.
-    open: Vec<(PathBuf, Option<Gitignore>)>,
+    /// What holds at the root of the work tree.
+    root: Rules,
+    /// The folders that a walk is in, from the root.
+    open: Vec<(PathBuf, Rules)>,
     bytes_left: u64,
     unread: u64,
 }
 
 impl Ignored {
-    /// The rules at the root of a work tree.
-    pub(crate) fn new(root: &Path) -> Self {
+    /// The rules of the work tree at a path.
+    #[must_use]
+    pub fn new(root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let repository = root.ancestors().find(|folder| is_repository(folder));
         let repository = repository.unwrap_or(&root).to_owned();
@@ -40,42 +62,65 @@ impl Ignored {
         let mut ignored = Self {
             base: base.to_owned(),
             repository: Root::at(&repository).ok(),
-            around: Vec::new(),
+            root: Rules::default(),
             open: Vec::new(),
             bytes_left: RULE_BYTES_MAX,
             unread: 0,
         };
-        ignored.of_user();
-        ignored.of_repository(&repository);
-        let mut above: Vec<PathBuf> = ignored
-            .base
-            .ancestors()
-            .skip(1)
-            .map(Path::to_owned)
-            .collect();
-        above.reverse();
-        for folder in above {
-            let rules = ignored.own_rules(&folder.join(RULES_NAME), &folder);
-            ignored.around.extend(rules);
+        let of_user = ignored.of_user();
+        let of_repository = ignored.of_repository(&repository);
+        let mut rules = Rules::default().with(of_user).with(of_repository);
+        let mut folders: Vec<PathBuf> = ignored.base.ancestors().map(Path::to_owned).collect();
+        folders.reverse();
+        for folder in folders {
+            rules = rules.with(ignored.own_rules(&folder.join(RULES_NAME), &folder));
         }
-        ignored.enter(Path::new(""));
+        ignored.open.push((PathBuf::new(), rules.clone()));
+        ignored.root = rules;
         ignored
     }
 
-    /// What the user has for all repositories.
-    fn of_user(&mut self) {
-        let path = gitconfig_excludes_path().and_then(|path| path.canonicalize().ok());
-        if let Some(path) = path {
-            let rules = self.rules(short(&path, self.bytes_here()), Path::new(""));
-            self.around.extend(rules);
+    /// What is ignored of what lies at the root.
+    #[must_use]
+    pub fn at_root(&self) -> Rules {
+        self.root.clone()
+    }
+
+    /// What is ignored of what lies in a folder, by its path from the root and what holds around it.
+    #[must_use]
+    pub fn inside(&mut self, folder: &Path, around: &Rules) -> Rules {
+        let full = self.base.join(folder);
+        let own = self.own_rules(&full.join(RULES_NAME), &full);
+        around.clone().with(own)
+    }
+
+    /// Whether what lies at a path from the root is ignored, by what holds in its folder: the nearest rule that says
+    /// anything of it counts.
+    #[must_use]
+    pub fn is_ignored(&self, path: &Path, is_folder: bool, rules: &Rules) -> bool {
+        let full = self.base.join(path);
+        let mut rules = rules;
+        while let Some(layer) = &rules.0 {
+            match layer.own.matched(&full, is_folder) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None => rules = &layer.around,
+            }
         }
+        false
+    }
+
+    /// What the user has for all repositories.
+    fn of_user(&mut self) -> Option<Gitignore> {
+        let path = gitconfig_excludes_path()?.canonicalize().ok()?;
+        self.rules(short(&path, self.bytes_here()), Path::new(""))
     }
 
     /// What the repository has for all its work trees.
-    fn of_repository(&mut self, repository: &Path) {
+    fn of_repository(&mut self, repository: &Path) -> Option<Gitignore> {
         let git = repository.join(".git");
         let is_pointer = std::fs::symlink_metadata(&git).is_ok_and(|git| git.is_file());
-        let rules = if is_pointer {
+        if is_pointer {
             let read = match common_folder(&git) {
                 Some(common) => short(&common.join("info/exclude"), self.bytes_here()),
                 None => Err(Unread::NoFile),
@@ -83,8 +128,7 @@ impl Ignored {
             self.rules(read, Path::new(""))
         } else {
             self.own_rules(Path::new(".git/info/exclude"), Path::new(""))
-        };
-        self.around.extend(rules);
+        }
     }
 
     /// Whether what lies at a path from the root is ignored. To be asked depth first: of a folder before what is in it, and of
@@ -94,21 +138,14 @@ impl Ignored {
         while self.open.len() > 1 && self.open.last().is_some_and(|(open, _)| open != folder) {
             self.open.pop();
         }
-        let inner = self
-            .open
-            .iter()
-            .rev()
-            .filter_map(|(_, rules)| rules.as_ref());
-        let full = self.base.join(path);
-        for rules in inner.chain(self.around.iter().rev()) {
-            match rules.matched(&full, is_folder) {
-                Match::None => {}
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => break,
-            }
+        let rules = self.open.last().map(|(_, rules)| rules.clone());
+        let rules = rules.unwrap_or_default();
+        if self.is_ignored(path, is_folder, &rules) {
+            return true;
         }
         if is_folder {
-            self.enter(path);
+            let inside = self.inside(path, &rules);
+            self.open.push((path.to_owned(), inside));
         }
         false
     }
@@ -116,12 +153,6 @@ impl Ignored {
     /// Files of rules that were not read.
     pub(crate) const fn unread(&self) -> u64 {
         self.unread
-    }
-
-    fn enter(&mut self, folder: &Path) {
-        let full = self.base.join(folder);
-        let rules = self.own_rules(&full.join(RULES_NAME), &full);
-        self.open.push((folder.to_owned(), rules));
     }
 
     fn bytes_here(&self) -> u64 {
@@ -164,7 +195,8 @@ impl Ignored {
 }
 
 /// Whether git takes a folder for the root of a work tree. What is called `.git` may be anything.
-fn is_repository(folder: &Path) -> bool {
+#[must_use]
+pub fn is_repository(folder: &Path) -> bool {
     let git = std::fs::metadata(folder.join(".git"));
     git.is_ok_and(|git| git.is_dir() || git.is_file())
 }

@@ -35,6 +35,12 @@ pub const PARSE_TURN_BYTES: u64 = 8;
 pub const ENTRIES_MAX: u64 = 1_000_000;
 /// Files of a work tree that are listed.
 pub const FILES_MAX: usize = 200_000;
+/// Links that are followed on one way, where any is.
+pub const LINKS_MAX: u32 = 40;
+/// Folders on one way, where the kernel does not go it: each stays open until the end.
+pub const STEPS_MAX: usize = 256;
+/// Times that it is tried to open one path while something on the way is renamed.
+pub const OPENS_MAX: u32 = 16;
 /// Bytes of the paths of files and folders that one walk finds, about, with what is kept of each.
 pub const FOUND_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a path from the root of the work tree.

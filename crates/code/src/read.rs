@@ -12,7 +12,7 @@ use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::FILE_BYTES_MAX;
-use crate::open::Root;
+use crate::open::{self, Links, Root};
 
 /// BLAKE3 of the bytes of a file, as they are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -62,9 +62,19 @@ pub enum Unread {
     Panicked,
 }
 
+impl From<open::Error> for Unread {
+    fn from(error: open::Error) -> Self {
+        match error {
+            open::Error::Gone | open::Error::Denied | open::Error::Changing => Self::Gone,
+            open::Error::Outside | open::Error::Link | open::Error::NoFile => Self::NoFile,
+            open::Error::TooLarge => Self::TooLarge,
+        }
+    }
+}
+
 /// What the file system says of a file: as long as that stays, its bytes are taken to stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     bytes: u64,
     device: u64,
     inode: u64,
@@ -93,9 +103,69 @@ impl Stamp {
     }
 
     /// Whether it tells what was read at `now`, in seconds since 1970, from whatever is written later.
-    fn is_settled(&self, now_s: i64) -> bool {
-        let newest = self.modified.0.max(self.changed.0);
+    #[must_use]
+    pub const fn is_settled(&self, now_s: i64) -> bool {
+        let newest = if self.modified.0 > self.changed.0 {
+            self.modified.0
+        } else {
+            self.changed.0
+        };
         newest.saturating_add(SETTLED_AFTER_S) < now_s
+    }
+}
+
+/// A regular file that is open, with as many bytes as are read at most.
+#[derive(Debug)]
+pub struct OpenFile {
+    file: File,
+    stamp: Stamp,
+    bytes_max: u64,
+}
+
+impl OpenFile {
+    /// Opens what lies at a path below a root, if it is a file of at most so many bytes.
+    ///
+    /// # Errors
+    /// [`open::Error`]
+    pub fn at(root: &Root, path: &Path, links: Links, bytes_max: u64) -> Result<Self, open::Error> {
+        let file = root.open(path, links)?;
+        let metadata = file.metadata().map_err(|_| open::Error::Denied)?;
+        if !metadata.is_file() {
+            return Err(open::Error::NoFile);
+        }
+        if metadata.size() > bytes_max {
+            return Err(open::Error::TooLarge);
+        }
+        let stamp = Stamp::of(&metadata);
+        Ok(Self {
+            file,
+            stamp,
+            bytes_max,
+        })
+    }
+
+    /// What the file system said of it when it was opened.
+    #[must_use]
+    pub const fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// Its bytes, and whether they are those that its stamp is of: it may have changed while it was read.
+    ///
+    /// # Errors
+    /// [`open::Error::Denied`], and [`open::Error::TooLarge`] for what has grown.
+    pub fn read(mut self) -> Result<(Vec<u8>, bool), open::Error> {
+        let mut bytes = Vec::with_capacity(usize::try_from(self.stamp.bytes).unwrap_or(0));
+        let mut limited = (&mut self.file).take(self.bytes_max.saturating_add(1));
+        let read = limited.read_to_end(&mut bytes);
+        read.map_err(|_| open::Error::Denied)?;
+        let length = bytes.len() as u64;
+        if length > self.bytes_max {
+            return Err(open::Error::TooLarge);
+        }
+        let after = self.file.metadata().map(|after| Stamp::of(&after));
+        let is_same = after.is_ok_and(|after| after == self.stamp) && self.stamp.bytes == length;
+        Ok((bytes, is_same))
     }
 }
 
@@ -108,21 +178,19 @@ pub(crate) struct Content {
 
 /// Reads a file below a root, if it is one. No link is followed on the way.
 pub(crate) fn read(root: &Root, path: &Path, now_s: i64) -> Result<Content, Unread> {
-    let (file, before) = open(root, path, FILE_BYTES_MAX)?;
-    content(file, &before, now_s)
+    content(
+        OpenFile::at(root, path, Links::Refused, FILE_BYTES_MAX)?,
+        now_s,
+    )
 }
 
 /// The bytes of a file that is open, and whether it stayed meanwhile what it was before.
-fn content(mut file: File, before: &Metadata, now_s: i64) -> Result<Content, Unread> {
-    let bytes = read_all(&mut file, before, FILE_BYTES_MAX)?;
-    let (before, after) = (
-        Stamp::of(before),
-        file.metadata().map(|after| Stamp::of(&after)),
-    );
-    let is_same = after.is_ok_and(|after| after == before) && before.bytes == bytes.len() as u64;
+fn content(file: OpenFile, now_s: i64) -> Result<Content, Unread> {
+    let stamp = file.stamp();
+    let (bytes, is_same) = file.read()?;
     Ok(Content {
         bytes,
-        stamp: (is_same && before.is_settled(now_s)).then_some(before),
+        stamp: (is_same && stamp.is_settled(now_s)).then_some(stamp),
     })
 }
 
@@ -137,31 +205,9 @@ pub(crate) fn read_short(
         Some(_) => return Err(Unread::NoFile),
         None => return Ok(None),
     }
-    let (mut file, before) = open(root, path, bytes_max)?;
-    read_all(&mut file, &before, bytes_max).map(Some)
-}
-
-fn read_all(file: &mut File, before: &Metadata, bytes_max: u64) -> Result<Vec<u8>, Unread> {
-    let mut bytes = Vec::with_capacity(usize::try_from(before.size()).unwrap_or(0));
-    file.take(bytes_max + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|_| Unread::Gone)?;
-    if bytes.len() as u64 > bytes_max {
-        return Err(Unread::TooLarge);
-    }
-    Ok(bytes)
-}
-
-fn open(root: &Root, path: &Path, bytes_max: u64) -> Result<(File, Metadata), Unread> {
-    let file = root.open(path)?;
-    let metadata = file.metadata().map_err(|_| Unread::Gone)?;
-    if !metadata.is_file() {
-        return Err(Unread::NoFile);
-    }
-    if metadata.size() > bytes_max {
-        return Err(Unread::TooLarge);
-    }
-    Ok((file, metadata))
+    let file = OpenFile::at(root, path, Links::Refused, bytes_max)?;
+    let (bytes, _) = file.read()?;
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]
@@ -208,9 +254,10 @@ mod tests {
         ];
         for (what, change) in changes {
             std::fs::write(&path, "text").unwrap();
-            let (file, before) = open(&root, Path::new("file"), FILE_BYTES_MAX).unwrap();
+            let file = OpenFile::at(&root, Path::new("file"), Links::Refused, FILE_BYTES_MAX);
+            let file = file.unwrap();
             change();
-            let content = content(file, &before, i64::MAX).unwrap();
+            let content = content(file, i64::MAX).unwrap();
             assert_eq!(content.stamp.is_some(), what == "nothing", "{what}");
         }
     }

@@ -227,7 +227,7 @@ impl Plan {
             return Err(Unkept::no_room(FILE_BYTES_MIN));
         }
         found.parsed += 1;
-        let file = Arc::new(parsed(|| index(language, read))?);
+        let file = Arc::new(read_source(language, read)?);
         self.take_room(bytes, file.heap_bytes() + listed_bytes(&file))?;
         found.contents.insert(key, Arc::clone(&file));
         Ok((hash, file))
@@ -274,6 +274,14 @@ impl From<Unread> for Unkept {
     fn from(unread: Unread) -> Self {
         Self { unread, needed: 0 }
     }
+}
+
+/// What the bytes of a file say, whatever they are.
+///
+/// # Errors
+/// [`Unread::TooLarge`], [`Unread::TooSlow`], [`Unread::Panicked`].
+pub fn read_source(language: Language, bytes: &[u8]) -> Result<FileIndex, Unread> {
+    parsed(|| index(language, bytes))
 }
 
 /// What the reader makes of a file. One that it breaks down on must not be the end of a look at all others.

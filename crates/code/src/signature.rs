@@ -6,7 +6,7 @@ use sillok_core::fingerprint::ContentHash;
 use sillok_core::secret::{mask, whole_before};
 
 use crate::extract::cut;
-use crate::file_index::Fingerprint;
+use crate::file_index::{Fingerprint, Symbol};
 use crate::language::Language;
 use crate::limits::SIGNATURE_BYTES_MAX;
 
@@ -60,6 +60,14 @@ pub(crate) fn shown(text: &str) -> String {
 #[must_use]
 pub fn fingerprint(text: &str) -> ContentHash {
     ContentHash::from_bytes(*blake3::hash(squeezed(text).as_bytes()).as_bytes())
+}
+
+/// Whether a symbol has the signature that was noted of it, whole or as it is shown.
+#[must_use]
+pub fn is_of(symbol: &Symbol, noted: &str) -> bool {
+    let may_be_shown = noted.len() <= SIGNATURE_BYTES_MAX;
+    symbol.fingerprint.signature == fingerprint(noted)
+        || (may_be_shown && is_same(&symbol.signature, noted))
 }
 
 /// Whether two signatures are the same but for how they are formatted. One that was cut is compared as far as it goes.
@@ -131,6 +139,22 @@ mod tests {
             assert_ne!(fingerprint(one), fingerprint(other), "{other}");
             assert!(!is_same(one, other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_symbol_has_the_signature_that_was_noted_of_it_whole_or_as_it_is_shown() {
+        let long = format!("fn f({}last: u8)", "a: u32, ".repeat(100));
+        let other = long.replace("last: u8", "last: u64");
+        let source = format!("{long} {{}}\nfn g(path: &Path) {{}}\n");
+        let file = crate::index(Language::Rust, source.as_bytes()).unwrap();
+        let [f, g] = &file.symbols[..] else {
+            panic!("{:?}", file.symbols);
+        };
+        assert!(f.signature.len() <= SIGNATURE_BYTES_MAX && long.len() > SIGNATURE_BYTES_MAX);
+        assert!(is_of(f, &long) && is_of(f, &f.signature));
+        assert!(!is_of(f, &other), "they differ behind what is shown");
+        assert!(is_of(g, "fn  g(\n    path: &Path,\n)"));
+        assert!(!is_of(g, "fn g(path: &str)") && !is_of(g, &long));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::NewAnchor;
+use crate::citation::Citation;
+use crate::commit::CommitName;
 use crate::decision::{Rank, Reach, RelationName};
 use crate::erasure::{Erase, EraseMemory, EraseVerifications};
 use crate::evidence::NewEvidence;
@@ -221,6 +223,35 @@ pub enum Command {
     RecordFailure(Box<NewFailure>),
     /// Destroy what verifications of the task say of errors and approaches, for good.
     EraseVerifications(Box<EraseVerifications>),
+    /// Say for a task what the cognitive gate found of an entry of this scope at the project's main branch.
+    ReportGate(Box<GateReport>),
+}
+
+/// What the cognitive gate found at a commit of the project's main branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateReport {
+    /// The task that says so, which lies inside the entry's scope.
+    pub task: Scope,
+    /// The entry.
+    pub entry: EntryId,
+    /// The version of it that was looked at.
+    pub expected_version: u64,
+    /// The commit of the main branch.
+    pub at: CommitName,
+    /// What it is there.
+    pub found: GateFound,
+}
+
+/// What an entry is at the main branch, where something follows from that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GateFound {
+    /// What it rests on is gone.
+    Stale,
+    /// The same lies elsewhere.
+    Moved {
+        /// All that it rests on, in its order, with the places where it lies.
+        citations: Vec<Citation>,
+    },
 }
 
 /// An answer to a question.
@@ -272,7 +303,9 @@ impl Command {
                 Access::Control(Control::ManageTokens)
             }
             Self::ResolveState { .. } => Access::Entries,
-            Self::ReportReuse { .. } => Access::Control(Control::ReportOutcome),
+            Self::ReportReuse { .. } | Self::ReportGate(_) => {
+                Access::Control(Control::ReportOutcome)
+            }
             Self::AnswerReview(_) | Self::UndoPromotion { .. } | Self::RestoreEntry { .. } => {
                 Access::Decide
             }
@@ -297,9 +330,10 @@ impl Command {
     /// Where the principal acts when it gives the command to `scope`: whoever reports speaks for its task,
     /// and need not reach the scope whose entry it used.
     #[must_use]
-    pub const fn acts_in<'a>(&'a self, scope: &'a Scope) -> &'a Scope {
+    pub fn acts_in<'a>(&'a self, scope: &'a Scope) -> &'a Scope {
         match self {
             Self::ReportReuse { task, .. } => task,
+            Self::ReportGate(said) => &said.task,
             _ => scope,
         }
     }
@@ -341,6 +375,7 @@ impl Command {
             Self::EraseMemory(_) => "erase_memory",
             Self::EraseVerifications(_) => "erase_verifications",
             Self::DeclareRelation { .. } => "declare_relation",
+            Self::ReportGate(_) => "report_gate",
         }
     }
 

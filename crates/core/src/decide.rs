@@ -25,6 +25,7 @@ mod declared;
 mod entry;
 mod erase;
 mod evidence;
+mod gate;
 mod promotion;
 mod publish;
 mod repeated;
@@ -162,6 +163,7 @@ pub fn decide(
             entry,
             outcome,
         } => reuse::report(&context, task, *entry, *outcome),
+        Command::ReportGate(said) => gate::report(&context, said),
         Command::ResolveState {
             entry,
             expected_version: seen,

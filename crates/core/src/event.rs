@@ -7,6 +7,7 @@
 mod evidence;
 mod failure;
 mod kinds;
+mod worth;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,6 @@ use crate::id::{AnchorId, DecisionId, EntryId, ReviewId, Seq, TokenId, Verificat
 use crate::principal::PrincipalKind;
 use crate::promotion::PublishReport;
 use crate::retention::Retirement;
-use crate::reuse::{ReuseOutcome, Usage};
 use crate::review::Question;
 use crate::scope::Scope;
 use crate::staging::{Content, Record};
@@ -32,6 +32,7 @@ use crate::verification::Verification;
 pub use evidence::{AnchorAdded, EvidenceSaved};
 pub use failure::FixFailed;
 pub use kinds::EventKinds;
+pub use worth::{CitationsRefreshed, EntryRestored, ReuseReported, TrustRevised};
 
 /// What happened. Variants are only ever added at the end: their order is their stored ordinal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -229,6 +230,8 @@ pub enum Body {
     },
     /// A fix failed: what a failed verification says of it.
     FixFailed(Box<FixFailed>),
+    /// What an entry rests on lies elsewhere at the project's main branch, and its citations name where.
+    CitationsRefreshed(Box<CitationsRefreshed>),
 }
 
 impl Body {
@@ -256,47 +259,6 @@ pub struct DecisionSaved {
     pub before: Option<Rank>,
     /// What it says from now on, with secrets masked; none when it was withdrawn.
     pub text: Option<NewDecision>,
-    /// Why.
-    pub reason: String,
-}
-
-/// What a task said of an entry, and what follows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ReuseReported {
-    /// The entry.
-    pub entry: EntryId,
-    /// The task.
-    pub task: Scope,
-    /// What it says.
-    pub outcome: ReuseOutcome,
-    /// What all tasks say from now on.
-    pub usage: Usage,
-    /// The entry's status from now on.
-    pub status: Status,
-}
-
-/// What stands behind an entry from now on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrustRevised {
-    /// The entry.
-    pub entry: EntryId,
-    /// What it rests on.
-    pub citations: Vec<Citation>,
-    /// Its status.
-    pub status: Status,
-    /// Its trust.
-    pub trust: Trust,
-}
-
-/// What an entry is from now on that was brought back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EntryRestored {
-    /// The entry.
-    pub entry: EntryId,
-    /// Its status.
-    pub status: Status,
-    /// Its trust, whose time begins anew.
-    pub trust: Trust,
     /// Why.
     pub reason: String,
 }
@@ -447,4 +409,5 @@ kinds! {
     Self::AnchorDropped { .. } => AnchorDropped = "ANCHOR_DROPPED";
     Self::RelationDeclared { .. } => RelationDeclared = "RELATION_DECLARED";
     Self::FixFailed(_) => FixFailed = "FIX_FAILED";
+    Self::CitationsRefreshed(_) => CitationsRefreshed = "CITATIONS_REFRESHED";
 }

@@ -229,6 +229,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         }
         Command::MintToken { hash, .. } | Command::RevokeToken { hash } => ask.token(*hash),
         Command::ReportReuse { .. }
+        | Command::ReportGate(_)
         | Command::ResolveState { .. }
         | Command::AnswerReview(_)
         | Command::UndoPromotion { .. }

@@ -242,6 +242,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         | Body::ReviewRaised { .. }
         | Body::ReviewAnswered { .. }
         | Body::TrustRevised(_)
+        | Body::CitationsRefreshed(_)
         | Body::EntriesRetired { .. }
         | Body::StateResolved { .. }
         | Body::EntryRestored(_)

@@ -27,6 +27,7 @@ pub mod evidence;
 pub mod facts;
 pub mod fair;
 pub mod fingerprint;
+pub mod gate;
 pub mod id;
 pub mod impact;
 pub mod invariants;

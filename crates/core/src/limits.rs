@@ -107,6 +107,8 @@ pub const ERASED_EVENTS_MAX: usize = 4_096;
 pub const ERASED_REST_BYTES_MAX: usize = 2 << 20;
 /// Bytes of what is left that one event of an erasure names, unless a single one is larger.
 pub const ERASURE_BYTES_MAX: usize = 48 << 10;
+/// Tasks that have to find an entry stale, one of them at the main branch, where none of them may write entries in its scope.
+pub const STALE_TASKS_MIN: u64 = 2;
 /// Entries that one command takes out of recall.
 pub const RETIRED_MAX: usize = 1_024;
 /// The best entries of each task that a plan keeps.
@@ -245,6 +247,8 @@ pub const RECALL_RESULTS_MAX: usize = 200;
 pub const RECALL_CANDIDATES_MAX: usize = 1_000;
 /// Files, and symbols, that one recall is narrowed to.
 pub const PLACES_MAX: usize = 32;
+/// Places where the same lies that was cited, and of which the gate tells one citation.
+pub const GATE_PLACES_MAX: usize = 64;
 /// Commits of which one recall says, or is told, whether they lie before the one that it is asked at.
 pub const COMMITS_JUDGED_MAX: usize = 1_024;
 /// Commits that are looked at to find out whether some lie before another.

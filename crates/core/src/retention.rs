@@ -11,6 +11,7 @@ pub mod plan;
 use serde::{Deserialize, Serialize};
 
 use crate::citation::Citation;
+use crate::commit::CommitName;
 use crate::config::RetentionConfig;
 use crate::entry::{Detail, Head, Kind, Table};
 use crate::id::{EntryId, VerificationId};
@@ -43,18 +44,30 @@ pub enum Retirement {
     },
     /// A person found it wrong.
     Wrong,
+    /// What it rests on is gone at the project's main branch.
+    Stale {
+        /// The commit at which that was found.
+        at: CommitName,
+    },
 }
 
 impl Retirement {
     /// The names of all reasons.
-    pub const NAMES: [&'static str; 6] = [
+    pub const NAMES: [&'static str; 7] = [
         "aged",
         "pruned",
         "undone",
         "duplicate",
         "contradicted",
         "wrong",
+        "stale",
     ];
+
+    /// Whether it is its time that was over, or its code that went: nobody found fault with what it says.
+    #[must_use]
+    pub const fn is_restored(&self) -> bool {
+        matches!(self, Self::Aged | Self::Pruned | Self::Stale { .. })
+    }
 
     /// Which reason it is, by name.
     #[must_use]
@@ -66,6 +79,7 @@ impl Retirement {
             Self::Duplicate { .. } => "duplicate",
             Self::Contradicted { .. } => "contradicted",
             Self::Wrong => "wrong",
+            Self::Stale { .. } => "stale",
         }
     }
 }

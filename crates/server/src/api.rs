@@ -84,15 +84,15 @@ pub use maintenance::{Maintain, Maintained, ScopeMaintained};
 pub use page::{ListQuery, Page, ScopeQuery};
 pub use problem::{Current, Limit, Problem};
 pub use promotion::{AttemptError, DropPromotion, JobQuery, PromotionSpent, WaitingPromotion};
-pub use recall::{AsOf, AtCommit, Gate, RecallAnswer, RecallRequest, RecallResult, Score};
+pub use recall::{AsOf, AtCommit, GateCheck, RecallAnswer, RecallRequest, RecallResult, Score};
 pub use record::{
     AppendLogs, AppendMemoryEvent, AppendSnapshot, Appended, ExcerptQuery, ExcerptView, LogRecord,
     RecordQuery, RecordSort, RecordView,
 };
 pub use review::{
-    AnswerReview, PromotionUndone, Question, ReportReuse, ResolveState, RestoreEntry,
-    ReuseReported, ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
-    UndoPromotion, Usage,
+    AnswerReview, GateFound, PromotionUndone, Question, ReportGate, ReportReuse, ResolveState,
+    RestoreEntry, ReuseReported, ReviewAnswer, ReviewEvidence, ReviewQuery, ReviewView, Reviewed,
+    ReviewsQuery, UndoPromotion, Usage,
 };
 pub use status::{
     AuditAnswer, AuditDifference, AuditRequest, ChainEnd, ChainsCompared, CheckpointView,

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sillok_code::WorkTree;
 use sillok_code::follow::{FollowOptions, Follower, LookState};
 use sillok_code::watch::WatchOptions;
 use sillok_core::error::{Error, ErrorCode};
-use sillok_core::scope::Scope;
+use sillok_core::scope::{Level, Scope};
+use sillok_gate::Gate;
 
 use crate::config::GraphConfig;
 
@@ -21,6 +23,8 @@ const RETRY_AFTER_MS: u64 = 1_000;
 #[derive(Debug, Default)]
 pub struct Code {
     trees: BTreeMap<Scope, PathBuf>,
+    /// What holds recalled entries against each of them.
+    gates: BTreeMap<Scope, Arc<Gate>>,
     /// None where nothing is followed.
     follower: Option<Follower>,
 }
@@ -37,6 +41,9 @@ impl Code {
         if trees.is_empty() || !config.enabled {
             return Ok(Self::default());
         }
+        let gates = trees.iter();
+        let gates = gates.map(|(scope, root)| (scope.clone(), Arc::new(Gate::at(root.clone()))));
+        let gates = gates.collect();
         let named = trees.iter();
         let options = FollowOptions {
             trees: named
@@ -53,8 +60,19 @@ impl Code {
         let follower = Follower::start(options).map_err(|error| unusable(&error.to_string()))?;
         Ok(Self {
             trees,
+            gates,
             follower: Some(follower),
         })
+    }
+
+    /// What holds recalled entries against the work tree that whoever stands in `scope` is told of. Unless it is asked for, only
+    /// where that is the one of a worktree: of those of a project nobody knows which one an asker has.
+    pub(crate) fn gate(&self, scope: &Scope, asked: Option<bool>) -> Option<(&Path, &Arc<Gate>)> {
+        let around = scope.with_ancestors();
+        let nearest = around.iter().find(|at| self.trees.contains_key(*at))?;
+        let is_own = nearest.level() == Level::Worktree;
+        let (root, gate) = (self.trees.get(nearest)?, self.gates.get(nearest)?);
+        asked.unwrap_or(is_own).then_some((root.as_path(), gate))
     }
 
     /// Reads what is known of the work tree that whoever stands in `scope` is told of: its own, or the nearest one around it.
@@ -254,6 +272,36 @@ mod tests {
                 ErrorCode::NotFound,
                 "{of}"
             );
+        }
+    }
+
+    #[test]
+    fn entries_are_held_against_the_work_tree_of_ones_own_worktree_and_another_where_that_is_asked()
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let trees = [
+            ("org/a/project/p", "p"),
+            ("org/a/project/p/worktree/w", "w"),
+        ];
+        let trees = trees.map(|(of, name)| (of, folder.path().join(name)));
+        for (_, root) in &trees {
+            fs::create_dir(root).unwrap();
+        }
+        let code = Code::follow(&config(&trees), folder.path().join("cache")).unwrap();
+        let root = |of: &str, asked| {
+            code.gate(&scope(of), asked)
+                .map(|(root, _)| root.to_owned())
+        };
+        let (project, worktree) = (Some(trees[0].1.clone()), Some(trees[1].1.clone()));
+        for (of, unless_said, asked) in [
+            ("org/a/project/p/worktree/w/task/t", &worktree, &worktree),
+            ("org/a/project/p/worktree/v/task/t", &None, &project),
+            ("org/a/project/p", &None, &project),
+            ("org/a/project/q/worktree/w", &None, &None),
+        ] {
+            assert_eq!(&root(of, None), unless_said, "{of}");
+            assert_eq!(&root(of, Some(true)), asked, "{of}");
+            assert_eq!(root(of, Some(false)), None, "{of}");
         }
     }
 

@@ -11,6 +11,7 @@ mod errors;
 mod extract;
 mod graph;
 mod guard;
+mod held;
 mod mcp;
 pub(crate) mod metrics;
 mod queries;
@@ -43,6 +44,7 @@ use crate::secrets::TokenKey;
 use auth::Sessions;
 use errors::Refusal;
 use guard::Tails;
+use held::Gates;
 use metrics::Metrics;
 use queries::Queries;
 
@@ -71,6 +73,7 @@ struct Inner {
     searches: Queries,
     checks: Queries,
     code: Code,
+    gates: Gates,
     bodies_bytes: AtomicUsize,
     /// Held while an audit goes through the store.
     audit: tokio::sync::Mutex<()>,
@@ -109,6 +112,7 @@ impl App {
             searches: Queries::default(),
             checks: Queries::default(),
             code,
+            gates: Gates::default(),
             bodies_bytes: AtomicUsize::new(0),
             audit: tokio::sync::Mutex::new(()),
             backup: Arc::default(),
@@ -142,6 +146,10 @@ impl App {
 
     fn code(&self) -> &Code {
         &self.inner.code
+    }
+
+    fn gates(&self) -> &Gates {
+        &self.inner.gates
     }
 
     fn clock(&self) -> &dyn Clock {

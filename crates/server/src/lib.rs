@@ -15,6 +15,7 @@ pub mod engine;
 mod engines;
 pub mod error;
 mod foundationdb;
+pub mod gate;
 mod graph;
 pub mod http;
 pub mod logging;

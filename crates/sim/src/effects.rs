@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 180] = [
+pub const EXPECTED: [&str; 184] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -75,6 +75,7 @@ pub const EXPECTED: [&str; 180] = [
     "change of a decision refused for its version",
     "change of the embedder cut off",
     "checkpoint kept",
+    "citations refreshed",
     "cognifier failed",
     "command waited for a handover",
     "commit fenced",
@@ -104,6 +105,7 @@ pub const EXPECTED: [&str; 180] = [
     "ended while evidence in chunks was saved",
     "entry brought back",
     "entry erased",
+    "entry found gone left recall",
     "entry left out where it had ended",
     "entry recalled where it held still",
     "entry taken out by maintenance",
@@ -193,6 +195,7 @@ pub const EXPECTED: [&str; 180] = [
     "relation to a withdrawn decision refused",
     "repeat answered from its record",
     "reply overtaken by a later one",
+    "report of a former version refused",
     "request carried out twice",
     "request overtaken by a later one",
     "request waited for a paused node",
@@ -209,6 +212,7 @@ pub const EXPECTED: [&str; 180] = [
     "slot taken back by the next run of its owner",
     "slot taken from an owner whose run was over",
     "slow commit met another writer",
+    "stale word of one task counted",
     "state resolved",
     "store out of reach of a node",
     "store out of reach of everybody",

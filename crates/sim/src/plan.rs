@@ -91,6 +91,17 @@ mod tests {
         tasks.len() + projects.len()
     }
 
+    /// Projects whose entries rest on code. For which of their tasks that is reported on, a plan does not say.
+    fn gated(plan: &Plan) -> usize {
+        let operations = plan.operations.iter();
+        let gating = operations.filter(|operation| operation.workload == "gating");
+        let cited = gating.filter_map(|operation| {
+            let (act, action) = told(&operation.action)?;
+            (act == "cite").then(|| action["project"].to_string())
+        });
+        cited.collect::<BTreeSet<_>>().len()
+    }
+
     /// Scopes that the agents of a world write to: the tasks that they open, projects, and where they decide or keep something.
     fn scopes(plan: &Plan) -> usize {
         let tasks = |operation: &&Operation| operation.action == "open_task";
@@ -119,7 +130,7 @@ mod tests {
             .filter(|home| home["level"] != 1)
             .map(ToString::to_string)
             .collect();
-        tasks + fixed(plan) + projects.len() + homes.len()
+        tasks + fixed(plan) + gated(plan) + projects.len() + homes.len()
     }
 
     #[test]

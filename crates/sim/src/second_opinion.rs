@@ -35,9 +35,10 @@ const LAST_LOOK_US: u64 = u64::MAX;
 const END_US: u64 = LAST_LOOK_US - 1;
 /// The only commands that may be answered without having written anything: a token that was revoked before is
 /// not revoked again, what a task said before is not counted again, and what was erased before not erased again.
-const MAY_WRITE_NOTHING: [&str; 5] = [
+const MAY_WRITE_NOTHING: [&str; 6] = [
     "revoke_token",
     "report_reuse",
+    "report_gate",
     "erase",
     "erase_memory",
     "erase_verifications",

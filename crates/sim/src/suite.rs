@@ -23,6 +23,7 @@ use crate::workload::erasing::Erasing;
 use crate::workload::fences::Fences;
 use crate::workload::fixing::Fixing;
 use crate::workload::forger::Forger;
+use crate::workload::gating::Gating;
 use crate::workload::jobs::Jobs;
 use crate::workload::judging::Judging;
 use crate::workload::late::LateRetries;
@@ -132,7 +133,8 @@ impl Suite {
     pub fn built_in() -> Self {
         Self::empty()
             .workload(Staging)
-            // In the place of as much of what is staged: so nothing else is drawn otherwise than without it.
+            // These two in the place of as much of what is staged: so nothing else is drawn otherwise than without them.
+            .workload(Gating)
             .workload(Fixing)
             .workload(Publishing)
             .workload(Judging)
@@ -160,6 +162,7 @@ impl Suite {
             .check(Disputing)
             .check(Deciding)
             .check(Fixing)
+            .check(Gating)
     }
 
     /// With a further workload.

@@ -13,6 +13,7 @@ pub mod erasing;
 pub mod fences;
 pub mod fixing;
 pub mod forger;
+pub mod gating;
 pub mod jobs;
 pub mod judging;
 pub mod late;

@@ -1,10 +1,11 @@
-//! Planted bugs of maintenance, of promotion, of claims, of decisions and of fixes that failed, each of which few seeds catch,
-//! whatever it takes to shrink the catch.
+//! Planted bugs of maintenance, of promotion, of claims, of decisions, of fixes that failed and of what the gate reports, each of
+//! which few seeds catch, whatever it takes to shrink the catch.
 
 use sillok_core::invariants::Invariant;
 use sillok_sim::planted::{find, first_catch};
 use sillok_sim::workload::deciding::Deciding;
 use sillok_sim::workload::fixing::Fixing;
+use sillok_sim::workload::gating::Gating;
 use sillok_sim::workload::reads::Reads;
 use sillok_sim::{Suite, quiet_planted_panics, run};
 
@@ -144,6 +145,21 @@ fn an_approach_that_is_rejected_where_it_only_warns_is_caught_by_what_failed_bef
         let invariant = caught_in_fixing(name);
         assert_eq!(
             invariant, "an approach is judged by what failed before",
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_report_that_is_carried_out_otherwise_than_it_was_told_is_caught_by_what_was_looked_at() {
+    let suite = Suite::empty().workload(Gating).check(Gating);
+    for name in [
+        "report of a former version that counts for the newest",
+        "what moved cited in another file",
+    ] {
+        let invariant = caught_in(&suite, name);
+        assert_eq!(
+            invariant, "a report of the gate is of what was looked at",
             "{name}"
         );
     }

@@ -21,7 +21,7 @@ pub(crate) struct Sample {
 
 /// The write routes, and whether each is for tasks alone. A route of the document that is missing
 /// here turns the tests red.
-pub(crate) const WRITES: [(&str, bool); 27] = [
+pub(crate) const WRITES: [(&str, bool); 28] = [
     ("/v1/tasks", true),
     ("/v1/tasks/stuck", true),
     ("/v1/tasks/unstick", true),
@@ -37,6 +37,7 @@ pub(crate) const WRITES: [(&str, bool); 27] = [
     ("/v1/entries/resolve", false),
     ("/v1/entries/restore", false),
     ("/v1/reuse", false),
+    ("/v1/gate", false),
     ("/v1/reviews/answer", false),
     ("/v1/promotions/undo", false),
     ("/v1/decisions", false),
@@ -121,6 +122,7 @@ impl World {
             "/v1/entries/resolve" => self.state_sample(level, &scope).await,
             "/v1/entries/restore" => self.restore_sample(&scope).await,
             "/v1/reuse" => self.reuse_sample(level, &scope).await,
+            "/v1/gate" => self.gate_sample(level, &scope).await,
             "/v1/reviews/answer" => self.review_sample(&scope).await,
             "/v1/promotions/undo" => self.undo_sample(&scope).await,
             "/v1/decisions" | "/v1/decisions/deactivate" | "/v1/decisions/restore" => {
@@ -235,6 +237,25 @@ impl World {
         };
         let entry = self.entry(scope).await;
         json!({ "task": task, "entry": entry, "outcome": "helped" })
+    }
+
+    async fn gate_sample(&self, level: Level, scope: &str) -> Value {
+        let task = match level {
+            Level::Task => scope.to_owned(),
+            _ => self.task().await,
+        };
+        let citations = json!([{ "kind": "file", "path": "src/gone.rs" }]);
+        let written = self
+            .written(scope, &json!({ "citations": citations }))
+            .await;
+        json!({
+            "task": task,
+            "entry": written["entry"],
+            "expected_version": 1,
+            "commit": "0123456789abcdef",
+            "repository": "nowhere",
+            "found": { "verdict": "stale" },
+        })
     }
 
     /// A contradiction that waits for an answer.

@@ -52,10 +52,11 @@ impl Mcp {
         Self::process(world.folder(), &server, client.token())
     }
 
-    /// The same, for whichever server these words lead to.
+    /// The same, for whichever server these words lead to. The process stands in no work tree, unless they name one.
     pub(crate) fn process(home: &Path, words: &[&str], token: &str) -> Self {
         let mut command = command(home);
         let child = command
+            .current_dir(home)
             .args(["mcp", "--tools", "all"])
             .args(words)
             .env("SILLOK_TOKEN", token)

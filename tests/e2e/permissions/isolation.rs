@@ -481,6 +481,7 @@ async fn a_token_of_one_project_writes_nothing_of_another() {
                 "/v1/entries/resolve",
                 "/v1/entries/restore",
                 "/v1/reuse",
+                "/v1/gate",
             ];
             // The entries of an organisation are seen in all its projects.
             let is_hidden = by_id.contains(&route) && *level != Level::Org;

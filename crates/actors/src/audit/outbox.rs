@@ -112,6 +112,7 @@ fn entries_of(body: &Body) -> Vec<EntryId> {
         | Body::SupersessionUndone { new, old, line, .. } => vec![*new, *old, *line],
         Body::ReuseReported(reported) => vec![reported.entry],
         Body::TrustRevised(revised) => vec![revised.entry],
+        Body::CitationsRefreshed(refreshed) => vec![refreshed.entry],
         Body::EntriesRetired { entries, .. } => entries.clone(),
         Body::EntryRestored(restored) => vec![restored.entry],
         Body::ContentErased(erased) => erased.entries.clone(),

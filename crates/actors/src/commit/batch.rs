@@ -31,7 +31,7 @@ use sillok_store::{Error as StoreError, Read, Store, Txn};
 
 use super::decided::{Decided, heads_of};
 use super::unresolved::name_of;
-use super::{Failure, Outcome, Shared, failures};
+use super::{Failure, Outcome, Shared, failures, gated};
 use crate::errors::refusal;
 use crate::facts::{self, Unfetched};
 use crate::protocol::{Protocol, Safeguard};
@@ -339,11 +339,14 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
     /// Decides one command and applies its events to the state.
     fn apply(&mut self, submission: &Submission, facts: &Facts) -> Result<Answer, Error> {
         let rules = &self.shared.config.rules;
+        let as_of_now = gated::as_of_now(self.shared.protocol, &self.decided.state, submission);
+        let asked = as_of_now.as_ref().unwrap_or(submission);
         let Decision {
             mut bodies,
             chunks,
             mut result,
-        } = decide(&self.decided.state, submission, facts, rules, self.now)?;
+        } = decide(&self.decided.state, asked, facts, rules, self.now)?;
+        gated::misplace(self.shared.protocol, &mut bodies);
         failures::judge_by(self.judged_from.as_ref(), &mut result);
         failures::leave_wordings(self.shared.protocol, facts, &mut bodies);
         if !self.shared.protocol.keeps(Safeguard::DecaysAtRead)

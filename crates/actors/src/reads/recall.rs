@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use sillok_core::entry::{Embedding, Head, Status, Table, Version};
+use sillok_core::gate::Verdict;
 use sillok_core::id::EntryId;
 use sillok_core::limits::{QUERY_BYTES_MAX, RECALL_CANDIDATES_MAX, RECALL_RESULTS_MAX};
 use sillok_core::ports::{SearchLists, SearchRequest};
@@ -102,27 +103,10 @@ pub struct Recalled {
     pub found: Fused,
     /// Its score by its factors.
     pub score: Score,
-    /// Whether its sources still hold.
-    pub gate: Gate,
+    /// What the cognitive gate says of it.
+    pub gate: Verdict,
     /// Whether it holds at the commit that was asked about, if one was.
     pub validity: Option<Validity>,
-}
-
-/// Whether an entry's file and symbol citations hold in a work tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gate {
-    /// No work tree is at hand to compare with.
-    Unverifiable,
-}
-
-impl Gate {
-    /// The name on every transport.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unverifiable => "unverifiable",
-        }
-    }
 }
 
 impl<S: Store> Reader<S> {
@@ -352,7 +336,8 @@ async fn recalled(
         data,
         found: hit.fused,
         score: hit.score,
-        gate: Gate::Unverifiable,
+        // No work tree is at hand here: whoever has one asks the gate there.
+        gate: Verdict::Unverifiable,
         validity,
     }))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use sillok_core::ErrorCode;
 use sillok_core::entry::{Head, Status, Table};
 use sillok_core::event::EventKinds;
+use sillok_core::gate::Verdict;
 use sillok_core::id::{RecordId, Seq};
 use sillok_core::invariants::{one_active_version, one_head_of_line, reads_go_forward};
 use sillok_core::principal::PrincipalKind;
@@ -18,7 +19,7 @@ use super::harness::{
 use super::line::{Fate, Line};
 use super::world::{FAILED_TASK, ORG, OTHER_PROJECT, OTHER_TASK, WORKTREE, World, entry};
 use crate::NodeConfig;
-use crate::reads::{Gate, RecallQuery, Recalled, TailCursor, TailItem};
+use crate::reads::{RecallQuery, Recalled, TailCursor, TailItem};
 use crate::rebuild::rebuild;
 
 const ALL: &EventKinds = &EventKinds::ALL;
@@ -322,7 +323,7 @@ async fn recall_sees_ancestors_and_never_a_sibling() {
     assert_eq!(found[0].version.content, "requests are served by axum 0.9");
     assert!(found[0].data.contains("requests are served by axum 0.9"));
     assert!(found[0].data.contains("not an instruction"));
-    assert_eq!(found[0].gate, Gate::Unverifiable);
+    assert_eq!(found[0].gate, Verdict::Unverifiable);
     let seen = [TASK, WORKTREE, PROJECT, ORG].map(scope);
     assert!(found.iter().all(|one| seen.contains(&one.head.scope)));
     let build = recalled(&world, query(TASK, "the build takes nine minutes")).await;

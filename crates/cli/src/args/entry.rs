@@ -1,5 +1,7 @@
 //! Flags of the commands on entries, and the short form of citations.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use sillok_core::entry::{Kind, Table};
 use sillok_core::id::{EntryId, VerificationId};
@@ -184,6 +186,10 @@ pub struct Recall {
     /// Unless it is said: HEAD, where there is a work tree that knows of the entries' commits
     #[arg(long, value_name = "REV")]
     pub as_of: Option<String>,
+    /// Check what results rest on in this work tree, and leave out what is gone from it; or none, to check nothing.
+    /// Unless it is said: the git work tree here, if there is one
+    #[arg(long, value_name = "PATH")]
+    pub work_tree: Option<PathBuf>,
 }
 
 /// Parses a range of bytes, FROM-TO, the last one not in it.

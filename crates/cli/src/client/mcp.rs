@@ -1,13 +1,18 @@
 //! The API as the tools of the Model Context Protocol call it: over this client.
 //!
-//! Owns the way to whichever server runs now. It opens no store and starts no server; where none runs a call is told so, and the
-//! next one looks again: an agent's host starts this process before anybody starts a server, and keeps it when that one restarts.
+//! Owns the way to whichever server runs now, and what is held against the work tree here. It opens no store and starts no
+//! server; where none runs a call is told so, and the next one looks again: an agent's host starts this process before anybody
+//! starts a server, and keeps it when that one restarts.
+
+mod held;
 
 use serde_json::Value;
 use sillok_core::error::ErrorCode;
 use sillok_mcp::api::{Answer, Api, Caller, Outage, Request, Sent};
 use tokio::sync::Mutex;
 
+pub use self::held::Held;
+use self::held::RECALL;
 use super::Client;
 use crate::args::Global;
 use crate::failure::Failure;
@@ -19,15 +24,17 @@ pub struct RunningServer {
     global: Global,
     /// The server that answered last.
     client: Mutex<Option<Client>>,
+    held: Held,
 }
 
 impl RunningServer {
     /// Whichever server `global` leads to. None is looked for before the first call.
     #[must_use]
-    pub fn new(global: &Global) -> Self {
+    pub fn new(global: &Global, held: Held) -> Self {
         Self {
             global: global.clone(),
             client: Mutex::new(None),
+            held,
         }
     }
 
@@ -41,12 +48,19 @@ impl RunningServer {
         Ok(client)
     }
 
+    async fn recall(&self, client: &Client, question: Value) -> Result<Value, Failure> {
+        let question = self.held.asked(question);
+        let answer = client.ask(RECALL, &question).await?;
+        Ok(self.held.held(client, &question, answer).await)
+    }
+
     async fn ask(&self, request: Request) -> Result<Answer, Outage> {
         let found = self.client().await;
         let client = found.map_err(|failure| Outage::Unsent(said(&failure)))?;
         let path = request.path;
         let answered: Result<Value, Failure> = match request.sent {
             Sent::Query(query) => client.get(path, &query).await,
+            Sent::Question(body) if path == RECALL => self.recall(&client, body).await,
             Sent::Question(body) => client.ask(path, &body).await,
             Sent::Command(body, command) => client.write_as(command, path, &body).await,
         };
@@ -123,7 +137,7 @@ mod tests {
             data: Some(folder.path().into()),
             ..Global::default()
         };
-        let server = RunningServer::new(&global);
+        let server = RunningServer::new(&global, Held::against(None, false));
         for _ in 0..2 {
             let request = Request {
                 path: "/v1/status",

@@ -17,11 +17,11 @@ use sillok_server::api::{
     ListQuery, Maintain, Maintained, MarkStuck, MintToken, OpenTask, Page, Promotion,
     PromotionQuery, PromotionState, PromotionUndone, Proposed, PutEntry, QuarantineScope,
     QuarantineView, RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView,
-    RelationDeclared, ReportReuse, ResolveState, RestoreDecision, RestoreEntry, RetryPromotion,
-    ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery, RevokeToken,
-    SaveDecision, SaveEvidence, ScopeQuery, StatusView, Supersede, Superseded, TaskChanged,
-    TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion, VerificationRecorded,
-    VerificationView, WaitingPromotion,
+    RelationDeclared, ReportGate, ReportReuse, ResolveState, RestoreDecision, RestoreEntry,
+    RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
+    RevokeToken, SaveDecision, SaveEvidence, ScopeQuery, StatusView, Supersede, Superseded,
+    TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion,
+    VerificationRecorded, VerificationView, WaitingPromotion,
 };
 
 use super::Client;
@@ -90,6 +90,8 @@ writes! {
     restore_entry: "/v1/entries/restore", RestoreEntry => EntryWritten;
     /// Says for a task what an entry was to it.
     report_reuse: "/v1/reuse", ReportReuse => ReuseReported;
+    /// Says for a task what the gate found of an entry at the main branch.
+    report_gate: "/v1/gate", ReportGate => ReuseReported;
     /// Answers a question.
     answer_review: "/v1/reviews/answer", AnswerReview => Reviewed;
     /// Takes a promotion back.

@@ -5,12 +5,13 @@
 use sillok_core::id::RecordId;
 use sillok_server::api::Citation;
 
+use super::gate;
 use crate::args::{Cite, bytes};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::git;
 
-/// The citations that flags name. A log record's time is looked up.
+/// The citations that flags name. A log record's time is looked up, and what a file of the work tree here says.
 ///
 /// # Errors
 /// [`Failure::Usage`] for a form that is none, or [`Failure`] of the server.
@@ -18,9 +19,17 @@ pub async fn resolve(client: &Client, cite: &Cite) -> Result<Vec<Citation>, Fail
     let mut citations = Vec::new();
     for text in &cite.citations {
         let mut citation = parse(text).map_err(Failure::Usage)?;
-        if let Citation::Log { id, time } = &mut citation {
-            let record: RecordId = id.parse().map_err(Failure::Core)?;
-            *time = client.record(&record).await?.time;
+        match &mut citation {
+            Citation::Log { id, time } => {
+                let record: RecordId = id.parse().map_err(Failure::Core)?;
+                *time = client.record(&record).await?.time;
+            }
+            Citation::File {
+                path,
+                lines,
+                fingerprint: fingerprint @ None,
+            } => *fingerprint = gate::fingerprint(path, *lines),
+            _ => {}
         }
         citations.push(citation);
     }

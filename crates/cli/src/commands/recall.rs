@@ -8,7 +8,7 @@ use sillok_core::validity::{Ancestry, Validity};
 use sillok_server::api::{AsOf, AtCommit, RecallAnswer, RecallRequest, RecallResult};
 use sillok_server::git::Repository;
 
-use super::citation;
+use super::{citation, gate};
 use crate::args::Recall;
 use crate::failure::Failure;
 use crate::git;
@@ -38,6 +38,8 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
     let scope = session.scope(&recall.within)?;
     let as_of = as_of(recall.as_of.as_deref())?;
     let is_said = recall.as_of.is_some();
+    let names_tree = recall.work_tree.is_some();
+    let tree = gate::tree(recall.work_tree)?;
     let request = RecallRequest {
         scope: scope.to_string(),
         query: recall.query.join(" "),
@@ -53,14 +55,18 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
             commit,
             ..AsOf::default()
         }),
+        // The server holds it against its own only where there is none here, and nobody said which one is meant.
+        check: (names_tree || tree.is_some()).then_some(false),
     };
     let answer = ask(session, request, is_said).await?;
+    let (answer, displaced) = gate::checked(answer, tree).await;
     session.output.show(&answer, |style| {
         let elsewhere = answer.at.as_ref().and_then(elsewhere);
         let lacking = (!answer.whole).then(|| LACKING.to_owned());
+        let stale = gate::left_out(&answer);
         if answer.results.is_empty() && answer.left_out == 0 {
             let nothing = format!("nothing in {scope} or above it");
-            return [Some(nothing), lacking, elsewhere]
+            return [Some(nothing), stale, lacking, elsewhere]
                 .into_iter()
                 .flatten()
                 .collect::<Vec<_>>()
@@ -76,10 +82,12 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
                 answer.tokens, answer.left_out
             )));
         }
-        let notes = lacking.into_iter().chain(elsewhere);
+        let notes = stale.into_iter().chain(lacking).chain(elsewhere);
         shown.extend(notes.map(|text| style.dim(&text)));
         shown.join("\n\n")
-    })
+    })?;
+    gate::report(session, &scope, displaced).await;
+    Ok(())
 }
 
 /// The commit that is asked about: the one that was said, or that the work tree stands at, if there is one.
@@ -216,6 +224,7 @@ pub fn describe(style: Style, place: usize, result: &RecallResult) -> String {
     );
     let cited = result.citations.iter().take(CITATIONS_SHOWN_MAX);
     lines.extend(cited.map(|cited| style.dim(&format!("   rests on {}", citation::line(cited)))));
+    lines.extend(gate::lines(result).map(|line| style.dim(&format!("   {line}"))));
     let more = result.citations.len().saturating_sub(CITATIONS_SHOWN_MAX);
     if more > 0 {
         lines.push(style.dim(&format!("   and {more} more")));

@@ -62,6 +62,7 @@ impl Command {
             | Self::DeactivateDecision { .. }
             | Self::RestoreDecision { .. } => WireVersion::WITH_DECISIONS,
             Self::EraseVerifications(_) => WireVersion::WITH_FAILURES,
+            Self::ReportGate(_) => WireVersion::WITH_GATE,
             _ => WireVersion::FIRST,
         }
     }

@@ -3,7 +3,8 @@
 //! Owns the estimate that batches and queues are filled by. What is refused as too large is
 //! [`decide`](crate::decide)'s.
 
-use super::{Command, Replacement};
+use super::{Command, GateFound, Replacement};
+use crate::citation::Citation;
 use crate::limits::DECISION_TEXTS_BYTES_MAX;
 use crate::promotion::NewEntry;
 
@@ -62,6 +63,15 @@ impl Command {
                         + erase.reason.len()
                 }
                 Self::DeclareRelation { meaning, .. } => meaning.len(),
+                Self::ReportGate(said) => {
+                    let told: usize = match &said.found {
+                        GateFound::Stale => 0,
+                        GateFound::Moved { citations } => {
+                            citations.iter().map(Citation::text_bytes).sum()
+                        }
+                    };
+                    said.at.repository.len() + told
+                }
                 Self::RecordVerification(said) => said.written_bytes(),
                 Self::RecordFailure(failure) => failure.written_bytes(),
                 Self::EraseVerifications(erase) => {

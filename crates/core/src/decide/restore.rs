@@ -1,4 +1,4 @@
-//! Deciding to bring back what left recall because of its age.
+//! Deciding to bring back what left recall because of its age, or of code that was gone.
 
 use super::undo::standing;
 use super::{Context, Decision, Draft, check_stated, compare, entry};
@@ -12,13 +12,12 @@ use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
 use crate::promotion::Disposition;
 use crate::recall::confidence_min;
-use crate::retention::Retirement;
 use crate::secret::mask;
 use crate::trust::Trust;
 
-/// Gives an entry back that maintenance took out, with the status that it has by what stands behind it. It comes among
-/// those that hold by now as one that is written does: it is refused where another says the same, and a person is asked
-/// where another is like it or contradicts it. Whatever a person took out stays out: that is undone where it was decided.
+/// Gives an entry back that maintenance or the gate took out, with the status that it has by what stands behind it. It comes
+/// among those that hold by now as one that is written does: it is refused where another says the same, and a person is
+/// asked where another is like it or contradicts it. Whatever a person took out stays out: that is undone where it was decided.
 pub(super) fn restore(context: &Context<'_>, id: EntryId, reason: &str) -> Result<Decision, Error> {
     check_stated("reason", reason)?;
     let head = context.state.head(id).ok_or_else(|| {
@@ -58,7 +57,7 @@ fn refused(head: &Head, why: String) -> Error {
     Error::conflict(why, current)
 }
 
-/// Checks that it was maintenance that took the entry out.
+/// Checks that nobody found fault with the entry when it was taken out.
 fn check_is_over(context: &Context<'_>, head: &Head) -> Result<(), Error> {
     if head.status != Status::Archived {
         return Err(refused(
@@ -79,10 +78,10 @@ fn check_is_over(context: &Context<'_>, head: &Head) -> Result<(), Error> {
     }
     let why = context.facts.retirements.get(&head.id);
     match why.and_then(Option::as_ref) {
-        Some(Retirement::Aged | Retirement::Pruned) => Ok(()),
+        Some(why) if why.is_restored() => Ok(()),
         Some(other) => {
             let why = format!(
-                "entry {} was not taken out for its age: {}",
+                "entry {} was taken out for what was found of it: {}",
                 head.id,
                 other.name()
             );

@@ -7,6 +7,7 @@ mod entries;
 mod erasing;
 mod evidence;
 mod failures;
+mod gated;
 mod governance;
 mod promotions;
 mod publishing;

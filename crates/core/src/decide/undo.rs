@@ -127,8 +127,7 @@ fn over(draft: &Draft<'_>, id: EntryId) -> Option<Retirement> {
     let returns =
         head.status == Status::Archived && !head.is_erased() && head.resolved_at().is_none();
     let why = draft.context.facts.retirements.get(&id)?.as_ref()?;
-    let is_over = matches!(why, Retirement::Aged | Retirement::Pruned);
-    (returns && is_over).then(|| why.clone())
+    (returns && why.is_restored()).then(|| why.clone())
 }
 
 /// Brings an entry back whose time was over, so that what follows is done to it as to any other. It leaves again with

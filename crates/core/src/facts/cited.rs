@@ -23,7 +23,11 @@ impl Ask<'_> {
                 self.needs.push(need);
             }
         }
-        let mut commits: Vec<CommitName> = citations.iter().filter_map(Citation::commit).collect();
+        self.commits(citations.iter().filter_map(Citation::commit).collect());
+    }
+
+    /// Whether commits are there.
+    pub(super) fn commits(&mut self, mut commits: Vec<CommitName>) {
         commits.retain(|commit| !self.facts.commits.contains_key(commit));
         if !commits.is_empty() {
             self.needs.push(Need::Commits(commits));

@@ -30,6 +30,11 @@ impl Ask<'_> {
     pub(super) fn governed(&mut self, command: &Command) {
         match command {
             Command::ReportReuse { task, entry, .. } => self.report(*entry, task),
+            Command::ReportGate(said) => {
+                self.report(said.entry, &said.task);
+                self.line(said.entry);
+                self.commits(vec![said.at.clone()]);
+            }
             Command::ResolveState {
                 entry,
                 verification,

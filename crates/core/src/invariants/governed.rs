@@ -2,7 +2,9 @@
 
 use super::{Invariant, Violation, ensure, held, known};
 use crate::entry::{Head, Kind, Status};
-use crate::event::Body;
+use crate::event::{Body, CitationsRefreshed};
+use crate::gate::is_refreshed;
+use crate::id::EntryId;
 use crate::reuse::ReuseOutcome;
 use crate::state::State;
 
@@ -45,14 +47,8 @@ pub(super) fn event_applies(state: &State, body: &Body) -> Result<(), Violation>
             format!("question {id} does not wait for an answer"),
         ),
         Body::TrustRevised(revised) => held(state, revised.entry).map(drop),
-        Body::EntriesRetired { entries, .. } => {
-            for entry in entries {
-                let head = known(state, *entry)?;
-                let goes = head.status != Status::Archived;
-                chained(goes, format!("entry {entry} is archived already"))?;
-            }
-            Ok(())
-        }
+        Body::CitationsRefreshed(refreshed) => refreshes(state, refreshed),
+        Body::EntriesRetired { entries, .. } => retires(state, entries),
         Body::EntryRestored(restored) => {
             let head = known(state, restored.entry)?;
             let what = format!("entry {} was not taken out of recall", head.id);
@@ -82,4 +78,22 @@ pub(super) fn event_applies(state: &State, body: &Body) -> Result<(), Violation>
 /// Whether an entry that left recall may come back with a status.
 fn returns(head: &Head, status: Status) -> bool {
     head.status == Status::Archived && status != Status::Archived && !head.is_erased()
+}
+
+/// What an entry rests on stays what it is, wherever it lies.
+fn refreshes(state: &State, refreshed: &CitationsRefreshed) -> Result<(), Violation> {
+    let head = held(state, refreshed.entry)?;
+    let what = || format!("entry {} rests on something else than before", head.id);
+    let holds = is_refreshed(&head.citations, &refreshed.citations);
+    ensure(holds, Invariant::Chained, what)
+}
+
+/// What leaves recall was not archived before.
+fn retires(state: &State, entries: &[EntryId]) -> Result<(), Violation> {
+    for entry in entries {
+        let goes = known(state, *entry)?.status != Status::Archived;
+        let what = || format!("entry {entry} is archived already");
+        ensure(goes, Invariant::Chained, what)?;
+    }
+    Ok(())
 }

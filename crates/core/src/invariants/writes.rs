@@ -6,6 +6,7 @@ use crate::entry::Status;
 use crate::event::{Body, EntryAmended, EntryCreated};
 use crate::permission::{Access, Control, allows, entry_rule};
 use crate::principal::{Actor, PrincipalKind};
+use crate::retention::Retirement;
 use crate::review::Question;
 use crate::scope::{Level, Scope};
 use crate::verification::{Outcome, Verification};
@@ -80,7 +81,12 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         | Body::Merged(_)
         | Body::Superseded { .. }
         | Body::Linked { .. }
+        | Body::CitationsRefreshed(_)
         | Body::StateResolved { .. } => under.unwrap_or(Access::Entries),
+        Body::EntriesRetired {
+            why: Retirement::Stale { .. },
+            ..
+        } => under.unwrap_or(Access::Control(Control::ReportOutcome)),
         Body::EntriesRetired { .. } => under.unwrap_or(Access::Control(Control::Maintain)),
         Body::ReuseReported(_) => Access::Control(Control::ReportOutcome),
         Body::ReviewAnswered { .. }

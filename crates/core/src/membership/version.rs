@@ -44,8 +44,10 @@ impl WireVersion {
     pub const WITH_EVIDENCE: Self = Self(8);
     /// The first one whose nodes judge fixes that failed.
     pub const WITH_FAILURES: Self = Self(9);
+    /// The first one whose nodes read that an entry's code is gone, or lies elsewhere.
+    pub const WITH_GATE: Self = Self(10);
     /// The newest one that this build knows.
-    pub const NEWEST: Self = Self(9);
+    pub const NEWEST: Self = Self(10);
 
     /// Its number.
     #[must_use]

@@ -75,6 +75,7 @@ impl State {
             | Body::ReviewRaised { .. }
             | Body::ReviewAnswered { .. }
             | Body::TrustRevised(_)
+            | Body::CitationsRefreshed(_)
             | Body::EntriesRetired { .. }
             | Body::StateResolved { .. }
             | Body::EntryRestored(_)

@@ -24,6 +24,9 @@ impl State {
                 reason,
             } => self.review_answered(*id, *approved, reason, at),
             Body::TrustRevised(revised) => self.trust_revised(revised, at),
+            Body::CitationsRefreshed(refreshed) => self.change_head(refreshed.entry, at, |head| {
+                head.citations.clone_from(&refreshed.citations);
+            }),
             Body::EntriesRetired { entries, .. } => {
                 let mut changes = Vec::with_capacity(entries.len());
                 for entry in entries {

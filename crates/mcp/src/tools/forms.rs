@@ -126,6 +126,11 @@ pub(crate) const fn no(flag: &bool) -> bool {
     !*flag
 }
 
+/// Whether there is none of what is counted, for fields that are left out then.
+pub(crate) const fn none(count: &u64) -> bool {
+    *count == 0
+}
+
 #[cfg(test)]
 mod tests {
     use sillok_core::citation::TestOutcome;

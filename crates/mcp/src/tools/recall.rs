@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::forms::{Table, no};
+use super::forms::{Table, no, none};
 use super::remembered::{Found, Memory};
 use crate::api::Api;
 use crate::budget::{Budget, Cut, Give};
@@ -61,6 +61,9 @@ pub(crate) struct Output {
     /// What there was no room for.
     #[serde(skip_serializing_if = "Cut::is_nothing")]
     cut: Cut,
+    /// Memories that were left out: the code that they rest on is gone from your work tree.
+    #[serde(skip_serializing_if = "none")]
+    stale: u64,
     /// The question was compared by its words alone: no embedder answered.
     #[serde(skip_serializing_if = "no")]
     by_words_alone: bool,
@@ -72,6 +75,8 @@ pub(crate) struct Output {
 #[derive(Deserialize)]
 struct Answer {
     results: Vec<Found>,
+    #[serde(default)]
+    stale: u64,
     by_meaning: bool,
     #[serde(default = "whole")]
     whole: bool,
@@ -104,6 +109,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
     Ok(Output {
         memories,
         cut,
+        stale: answer.stale,
         by_words_alone: !answer.by_meaning,
         incomplete: !answer.whole,
     })

@@ -48,7 +48,7 @@ pub(crate) struct Memory {
     /// Why it stands where it stands: similarity, confidence, relevance and recency, multiplied.
     pub(crate) score: f64,
     pub(crate) version: u64,
-    /// Whether the code that it cites is still there: valid, moved, unverifiable.
+    /// Whether the code that it cites is still there: valid, moved (its sources say where to), unverifiable.
     pub(crate) gate: String,
     /// Whether it holds at the commit that was asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

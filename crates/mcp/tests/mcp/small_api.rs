@@ -50,6 +50,8 @@ pub(crate) struct Stored {
     pub(crate) delay: Option<Duration>,
     /// How many memories a recall finds.
     pub(crate) found: usize,
+    /// How many it leaves out, since their code is gone.
+    pub(crate) stale: u64,
     /// How many of the next reads find no time.
     pub(crate) busy: u32,
     /// Positions of records that a page skips, and says that there are more.
@@ -358,7 +360,7 @@ impl Stored {
                 asked.scope()?;
                 let results: Vec<Value> = (0..self.found).map(|_| self.result()).collect();
                 Ok(
-                    json!({ "results": results, "tokens": 1, "left_out": 0, "by_meaning": true, "whole": true }),
+                    json!({ "results": results, "tokens": 1, "left_out": 0, "stale": self.stale, "by_meaning": true, "whole": true }),
                 )
             }
             "/v1/logs" => {

@@ -467,3 +467,15 @@ async fn a_memory_is_read_with_its_history() {
         (&json!(1), &json!(0.6))
     );
 }
+
+#[tokio::test]
+async fn how_many_memories_are_left_out_since_their_code_is_gone_is_told() {
+    let api = SmallApi::new();
+    let client = Client::of(&api, AGENT).await;
+    let ask = || json!({ "scope": TASK, "query": "q" });
+    let found = Client::ok(client.call("recall", ask()).await);
+    assert_eq!(found["stale"], Value::Null);
+    api.set(|stored| stored.stale = 2);
+    let found = Client::ok(client.call("recall", ask()).await);
+    assert_eq!(found["stale"], 2);
+}

@@ -20,7 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::decision::told;
 use super::record::raw_metadata;
-use super::{Actor, DecisionText, PublishReport, Question, Usage, schema};
+use super::{Actor, Citation, DecisionText, PublishReport, Question, Usage, schema};
 
 /// One event of a scope.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -142,6 +142,7 @@ pub fn body_json(body: &Body) -> Value {
         | Body::ReviewRaised { .. }
         | Body::ReviewAnswered { .. }
         | Body::TrustRevised(_)
+        | Body::CitationsRefreshed(_)
         | Body::EntriesRetired { .. }
         | Body::StateResolved { .. }
         | Body::EntryRestored(_)
@@ -234,6 +235,12 @@ fn governed_json(body: &Body) -> Value {
             "status": revised.status,
             "confidence": revised.trust.confidence,
         }),
+        Body::CitationsRefreshed(refreshed) => json!({
+            "entry": refreshed.entry,
+            "citations": refreshed.citations.iter().cloned().map(Citation::from).collect::<Vec<_>>(),
+            "commit": refreshed.at.hash,
+            "repository": refreshed.at.repository,
+        }),
         Body::EntriesRetired { entries, why } => retired_json(entries, why),
         Body::StateResolved { entry, reason } => json!({ "entry": entry, "reason": reason }),
         Body::EntryRestored(restored) => json!({
@@ -269,6 +276,10 @@ fn retired_json(entries: &[EntryId], why: &Retirement) -> Value {
         }
         Retirement::Duplicate { of } => shown["of"] = json!(of),
         Retirement::Contradicted { by } => shown["by"] = json!(by),
+        Retirement::Stale { at } => {
+            shown["commit"] = json!(at.hash);
+            shown["repository"] = json!(at.repository);
+        }
         Retirement::Aged | Retirement::Pruned | Retirement::Wrong => {}
     }
     shown

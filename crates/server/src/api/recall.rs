@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sillok_core::entry::{Kind, Status, Table};
+use sillok_core::gate::Verdict;
 use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 use sillok_core::validity::{Ancestry, Validity};
@@ -52,6 +53,11 @@ pub struct RecallRequest {
     /// What holds at a commit, judged by ancestry; without it, what holds now whatever the commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<AsOf>,
+    /// Whether the server holds what it found against the work tree that it follows for the scope, and leaves out what is
+    /// gone from it. When absent, it does where that is the work tree of the asker's own worktree: whoever stands elsewhere
+    /// may have another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<bool>,
 }
 
 /// A commit at which a question is asked.
@@ -90,6 +96,10 @@ pub struct RecallAnswer {
     pub tokens: u64,
     /// Results that there was no room for.
     pub left_out: u64,
+    /// Results that were left out because what they rest on is gone from the work tree, as far as there was one to hold
+    /// them against.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub stale: u64,
     /// Whether the question was compared by meaning too; only by its words when no embedder
     /// answered.
     pub by_meaning: bool,
@@ -100,6 +110,14 @@ pub struct RecallAnswer {
     /// What is said of the commit that was asked about, if one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<AtCommit>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Servers that do not say so had no other answers.
@@ -139,8 +157,12 @@ pub struct RecallResult {
     pub score: Score,
     /// Where its text was true first.
     pub binding: Binding,
-    /// What the cognitive gate says of its citations.
-    pub gate: Gate,
+    /// What the cognitive gate says of it: `unverifiable` where no work tree is at hand.
+    #[schema(value_type = schema::GateVerdict)]
+    pub gate: Verdict,
+    /// What it says of the citations of files and symbols, where there is a work tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<GateCheck>,
     /// Whether it holds at the commit that was asked about, if one was: `always` without a commit of its own,
     /// `holds`, or `unknown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,10 +197,17 @@ pub struct Score {
     pub text_rank: Option<u32>,
 }
 
-/// What the cognitive gate says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Gate {
-    /// No work tree was at hand to check the citations against.
-    Unverifiable,
+/// What the cognitive gate says of one citation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GateCheck {
+    /// Which of the entry's citations it is, from 0.
+    pub citation: usize,
+    /// What it is.
+    #[schema(value_type = schema::GateVerdict)]
+    pub verdict: Verdict,
+    /// Why: the end of a sentence that begins with the citation.
+    pub reason: String,
+    /// What it was, where it moved: the entry's citation names where it is by now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<Citation>,
 }

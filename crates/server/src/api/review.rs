@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sillok_core::command::{self, Command};
+use sillok_core::commit::CommitName;
 use sillok_core::entry::Status;
 use sillok_core::error::Error;
 use sillok_core::id::{CommandId, EntryId, ReviewId, Seq};
@@ -11,7 +12,7 @@ use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Actor, EntryView, schema};
+use super::{Actor, Citation, EntryView, schema};
 
 /// Says for a task what an entry was to it. The task's last word counts.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -26,6 +27,67 @@ pub struct ReportReuse {
     /// What it was.
     #[schema(value_type = schema::ReuseOutcome)]
     pub outcome: ReuseOutcome,
+}
+
+/// Says for a task what the cognitive gate found of an entry at the project's main branch. Whoever may write entries in the
+/// entry's scope takes it out of recall by that, or has its citations name where its code lies; of others two tasks have to
+/// find it stale, and their word for a place changes nothing. What left recall can be restored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportGate {
+    /// The task, inside the entry's scope.
+    #[schema(value_type = schema::Scope)]
+    pub task: String,
+    /// The entry.
+    #[schema(value_type = schema::EntryId)]
+    pub entry: String,
+    /// The version of it that was looked at.
+    pub expected_version: u64,
+    /// The commit of the main branch.
+    pub commit: String,
+    /// The repository, as its remote or path names it.
+    pub repository: String,
+    /// What the entry is there.
+    pub found: GateFound,
+}
+
+/// What an entry is at the main branch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "verdict", rename_all = "snake_case", deny_unknown_fields)]
+pub enum GateFound {
+    /// What it rests on is gone.
+    Stale,
+    /// The same lies elsewhere.
+    Moved {
+        /// All that it rests on, in its order, with the places where it lies. What they say is as it was.
+        citations: Vec<Citation>,
+    },
+}
+
+impl ReportGate {
+    /// What it says of this entry.
+    ///
+    /// # Errors
+    /// `invalid_*` for what is no task or no citation.
+    pub(crate) fn parse(self, entry: EntryId) -> Result<command::GateReport, Error> {
+        let found = match self.found {
+            GateFound::Stale => command::GateFound::Stale,
+            GateFound::Moved { citations } => {
+                let citations = citations.into_iter().map(TryInto::try_into);
+                let citations: Result<Vec<_>, Error> = citations.collect();
+                command::GateFound::Moved {
+                    citations: citations?,
+                }
+            }
+        };
+        Ok(command::GateReport {
+            task: Scope::parse(&self.task)?,
+            entry,
+            expected_version: self.expected_version,
+            at: CommitName::new(&self.commit, &self.repository),
+            found,
+        })
+    }
 }
 
 /// How many tasks say what of an entry. Each counts once, with its last word.

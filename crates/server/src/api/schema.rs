@@ -128,6 +128,11 @@ named! {
     Ancestry = one_of("Whether a commit is another one, or an ancestor of it.", ["yes", "no", "unknown"]);
     /// Whether an entry holds at a commit.
     Validity = one_of("Whether an entry holds at a commit.", ["always", "holds", "unknown"]);
+    /// What the cognitive gate says.
+    GateVerdict = one_of(
+        "What the cognitive gate says: what it rests on is as it was, lies elsewhere by now, cannot be checked, is gone.",
+        core::gate::Verdict::ALL.map(core::gate::Verdict::as_str),
+    );
     /// How confidence fades.
     DecayPolicy = one_of("How confidence fades.", ["recency_bias", "stable", "manual_only"]);
     /// How two entries are related.

@@ -57,6 +57,16 @@ pub(super) fn probes() -> OpenApiRouter<App> {
         .routes(routes!(node::metrics))
 }
 
+/// What people and tasks say of entries.
+fn judging() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(document::empty())
+        .routes(routes!(reviews::report))
+        .routes(routes!(reviews::report_gate))
+        .routes(routes!(reviews::list))
+        .routes(routes!(reviews::show))
+        .routes(routes!(reviews::answer))
+}
+
 /// All other routes.
 pub(super) fn interface() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(document::empty())
@@ -88,10 +98,7 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(entries::show))
         .routes(routes!(entries::history))
         .routes(routes!(erase::erase))
-        .routes(routes!(reviews::report))
-        .routes(routes!(reviews::list))
-        .routes(routes!(reviews::show))
-        .routes(routes!(reviews::answer))
+        .merge(judging())
         .routes(routes!(recall::recall))
         .routes(routes!(decisions::save, decisions::list))
         .routes(routes!(decisions::propose))

@@ -209,6 +209,14 @@ pub const BUGS: &[Bug] = &[
         "hash of an erased error left in its answer",
         Safeguard::ErasesJudgedErrors,
     ),
+    bug(
+        "report of a former version that counts for the newest",
+        Safeguard::HoldsReportsToVersions,
+    ),
+    bug(
+        "what moved cited in another file",
+        Safeguard::CitesWhereItLies,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

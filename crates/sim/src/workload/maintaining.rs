@@ -317,6 +317,9 @@ impl Told {
                 }) => told.undone.extend(entries),
                 Some(Body::EntryAmended(amended)) => drop(told.changed.insert(amended.id)),
                 Some(Body::TrustRevised(revised)) => drop(told.changed.insert(revised.entry)),
+                Some(Body::CitationsRefreshed(refreshed)) => {
+                    told.changed.insert(refreshed.entry);
+                }
                 Some(Body::ReuseReported(report)) => drop(told.changed.insert(report.entry)),
                 Some(Body::EntryRestored(restored)) => drop(told.changed.insert(restored.entry)),
                 Some(Body::EntryCreated(made)) if !cites(&made.citations) => {

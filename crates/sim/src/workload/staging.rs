@@ -63,7 +63,7 @@ impl Workload for Staging {
     }
 
     fn share(&self) -> u32 {
-        590
+        580
     }
 
     fn first(&self) -> Option<Action> {

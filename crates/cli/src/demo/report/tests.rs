@@ -10,7 +10,7 @@ use sillok_core::promotion::{self, Disposition as CoreDisposition};
 use sillok_core::time::Timestamp;
 use sillok_server::api::{
     Actor, Anchor, Binding, BriefDecision, BriefItem, Citation, Claim, Contradiction, Edge,
-    EvidenceHead, FollowedEvidence, Gate, Meaning, PromotionState, Reached, Score,
+    EvidenceHead, FollowedEvidence, Meaning, PromotionState, Reached, Score,
 };
 
 use super::*;
@@ -192,7 +192,8 @@ fn recall() -> RecallReport {
                 text_rank: Some(1),
             },
             binding: Binding::NoRepository,
-            gate: Gate::Unverifiable,
+            gate: sillok_core::gate::Verdict::Unverifiable,
+            checks: Vec::new(),
             validity: None,
             valid_from_commit: None,
             valid_to_commit: None,

@@ -1,7 +1,8 @@
 //! Tests of what stays as it is of entries that left recall.
 
 use super::*;
-use crate::event::{ReuseReported, TrustRevised};
+use crate::commit::CommitName;
+use crate::event::{CitationsRefreshed, ReuseReported, TrustRevised};
 use crate::retention::Retirement;
 use crate::reuse::ReuseOutcome;
 
@@ -29,8 +30,13 @@ fn nothing_changes_of_what_left_recall() {
         usage: usage.reported(None, ReuseOutcome::Helped),
         status: created(1).status,
     }));
+    let refreshed = Body::CitationsRefreshed(Box::new(CitationsRefreshed {
+        entry: entry_id(1),
+        citations: created(1).citations,
+        at: CommitName::new("abcdef1", "r"),
+    }));
     let gone = state_after(&project(), &[made, left]);
-    for body in [revised, amended, merged, helped] {
+    for body in [revised, amended, merged, helped, refreshed] {
         event_applies(&held, &body).unwrap();
         broken_is(event_applies(&gone, &body), Invariant::Chained);
     }

@@ -8,7 +8,7 @@ use sillok_core::recall::Narrowing;
 use sillok_core::scope::Scope;
 use sillok_core::validity::AsOf;
 
-use crate::api::{AtCommit, Gate, RecallAnswer, RecallRequest, RecallResult, Score};
+use crate::api::{AtCommit, RecallAnswer, RecallRequest, RecallResult, Score};
 use crate::http::App;
 use crate::http::command::Reply;
 use crate::http::extract::Ask;
@@ -24,8 +24,9 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
         .body
         .as_of
         .map(|asked| AsOf::checked(&asked.commit, asked.judged));
+    let check = ask.body.check;
     let query = RecallQuery {
-        scope,
+        scope: scope.clone(),
         text: ask.body.query,
         limit: ask.body.limit,
         narrowing: Narrowing {
@@ -41,10 +42,11 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
     };
     let answer = app.node().recall(query).await?;
     let results = answer.results.into_iter().map(shown).collect();
-    Ok(Json(RecallAnswer {
+    let answer = RecallAnswer {
         results,
         tokens: answer.budget.used,
         left_out: answer.budget.left_out,
+        stale: 0,
         by_meaning: answer.by_meaning,
         whole: answer.whole,
         at: answer.at.map(|at| AtCommit {
@@ -53,7 +55,8 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
             ended: at.ended,
             unjudged: at.unjudged,
         }),
-    }))
+    };
+    Ok(Json(app.held(ask.session, (scope, check), answer).await))
 }
 
 fn shown(found: reads::Recalled) -> RecallResult {
@@ -78,9 +81,8 @@ fn shown(found: reads::Recalled) -> RecallResult {
             text_rank: found.found.text_rank,
         },
         binding: head.binding.into(),
-        gate: match found.gate {
-            reads::Gate::Unverifiable => Gate::Unverifiable,
-        },
+        gate: found.gate,
+        checks: Vec::new(),
         validity: found.validity,
         valid_from_commit: head.lifecycle.valid_from_commit,
         valid_to_commit: head.lifecycle.valid_to_commit,

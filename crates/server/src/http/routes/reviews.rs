@@ -11,8 +11,8 @@ use sillok_core::scope::Scope;
 use super::entries::Concealed;
 use super::{PAGE_ROWS, not_found};
 use crate::api::{
-    AnswerReview, Cursor, Page, ReportReuse, ReuseReported, ReviewEvidence, ReviewQuery,
-    ReviewView, Reviewed, ReviewsQuery,
+    AnswerReview, Cursor, Page, ReportGate, ReportReuse, ReuseReported, ReviewEvidence,
+    ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
@@ -35,6 +35,26 @@ pub(super) async fn report(
         entry: head.id,
         outcome: write.body.outcome,
     };
+    app.carry_out(&write.session, write.id, (head.scope, command))
+        .await
+        .map_err(|refusal| conceal.over(refusal))?
+        .reported()
+}
+
+/// Say for a task what the cognitive gate found of an entry at the project's main branch.
+#[utoipa::path(post, path = "/v1/gate", tag = "reviews", operation_id = "report_gate", request_body = ReportGate,
+    responses((status = 200, description = "It is taken down; `status` says whether the entry left recall.", body = ReuseReported)),
+    extensions(("x-sillok-access" = json!(["control/report_outcome"]))))]
+pub(super) async fn report_gate(
+    State(app): State<App>,
+    write: Write<ReportGate>,
+) -> Reply<ReuseReported> {
+    let refused = |error| Refusal::of(write.id)(error);
+    let head = app.head(&write.body.entry).await.map_err(refused)?;
+    let conceal = Concealed::of(&write.session, &head, write.id);
+    let report = write.body.parse(head.id);
+    let report = report.map_err(|error| conceal.over(refused(error)))?;
+    let command = Command::ReportGate(Box::new(report));
     app.carry_out(&write.session, write.id, (head.scope, command))
         .await
         .map_err(|refusal| conceal.over(refusal))?

@@ -1,11 +1,13 @@
 //! Events of entries.
 
 use sillok_core::citation::{Citation, Excerpt, TestOutcome};
+use sillok_core::commit::CommitName;
 use sillok_core::entry::{
     Binding, Detail, Embedding, Episode, Link, LinkKind, Skill, SpaceId, Status, Table,
 };
 use sillok_core::event::{
-    Body, EntryAmended, EntryCreated, EntryMerged, EntryRestored, ReuseReported, Text, TrustRevised,
+    Body, CitationsRefreshed, EntryAmended, EntryCreated, EntryMerged, EntryRestored,
+    ReuseReported, Text, TrustRevised,
 };
 use sillok_core::principal::PrincipalId;
 use sillok_core::promotion::CausalEdge;
@@ -49,6 +51,7 @@ pub(super) fn bodies() -> Vec<Sample<Body>> {
         Duplicate { of: entry(95) },
         Contradicted { by: entry(96) },
         Wrong,
+        Stale { at: CommitName::new("abcdef1", "gold") },
     });
     all.extend(with_each("why", reasons, |why| Body::EntriesRetired {
         entries: vec![entry(97), entry(98)],
@@ -251,6 +254,13 @@ fn judged() -> Vec<Sample<Body>> {
             status: Status::Verified,
             trust: trust(VerificationSource::RepeatedSuccess, policy),
             reason: "why it was brought back".to_owned(),
+        }))
+    }));
+    all.extend(with_each("cited", cited(), |citation| {
+        Body::CitationsRefreshed(Box::new(CitationsRefreshed {
+            entry: entry(137),
+            citations: vec![citation],
+            at: CommitName::new("abcdef2", "gold"),
         }))
     }));
     let outcomes = each!(ReuseOutcome {
