@@ -54,8 +54,9 @@ endef
 # One thing after the other: cargo uses all cores by itself, and the output stays readable.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check seal build run test test-rust test-doc test-versions sim sim-fifty sim-speed planted \
-	bench dedup-pairs circular-pairs crash mutants k8s-check mcp-conformance tidy fmt fmt-check lint lint-fdb test-fdb deny doc clean-data
+.PHONY: help setup setup-build setup-check seal build hook-static run test test-rust test-doc test-versions sim sim-fifty sim-speed \
+	planted bench dedup-pairs circular-pairs crash mutants k8s-check mcp-conformance tidy fmt fmt-check lint lint-fdb test-fdb deny \
+	doc clean-data
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -72,8 +73,18 @@ setup-check:
 seal:
 	@.ci/setup seal
 
-build: setup-build ## build the sillok binary
-	$(call stage,build,cargo build --locked -p sillok-cli --bin sillok)
+build: setup-build ## build the sillok and sillok-hook binaries
+	$(call stage,build,cargo build --locked -p sillok-cli -p sillok-hook --bin sillok --bin sillok-hook)
+
+# Agents start it at each of their events, on machines that may have other libraries than this one.
+HOOK_TARGET ?= $(shell rustc -vV | sed -n 's/^host: //p')
+HOOK_STATIC = $(CARGO_TARGET_DIR)/$(HOOK_TARGET)/release/sillok-hook
+
+hook-static: setup-build ## build sillok-hook for release, without shared libraries
+	$(call stage,build sillok-hook,RUSTFLAGS='-C target-feature=+crt-static' \
+		cargo build --locked --release -p sillok-hook --target $(HOOK_TARGET))
+	@! readelf --program-headers --wide $(HOOK_STATIC) | grep INTERP
+	@$(HOOK_STATIC) --version
 
 run: build ## build, then show five agents at work: sillok demo
 	@$(SILLOK_BIN) demo $(DEMO_ARGS)

@@ -68,6 +68,8 @@ pub(crate) enum Item {
     Code,
     /// The cognitive gate: the entries of one answer in a large work tree
     Gate,
+    /// Hooks of a coding agent, their processes included
+    Hooks,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -96,6 +98,7 @@ impl Item {
         Self::Fixes,
         Self::Code,
         Self::Gate,
+        Self::Hooks,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -123,6 +126,7 @@ impl Item {
             Self::Fixes => "checks of fixes among approaches that failed",
             Self::Code => "the index of source files",
             Self::Gate => "entries held against a work tree",
+            Self::Hooks => "hooks of a coding agent",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

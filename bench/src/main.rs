@@ -20,6 +20,7 @@ mod exact;
 mod fixes;
 mod gate;
 mod gauge;
+mod hooks;
 mod http;
 mod impact;
 mod lanes;
@@ -102,6 +103,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Fixes => fixes::measure(&scale, &mut report)?,
             Item::Code => code::measure(&scale, &mut report)?,
             Item::Gate => gate::measure(&scale, &mut report)?,
+            Item::Hooks => hooks::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,

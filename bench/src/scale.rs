@@ -48,6 +48,8 @@ pub(crate) struct Scale {
     pub(crate) fixes: FixScale,
     /// What checks of the gate are measured with.
     pub(crate) gate: GateScale,
+    /// Turns of a conversation of each run whose hooks are timed.
+    pub(crate) turns: usize,
     /// Entries that maintenance is planned over.
     pub(crate) planned: u64,
     /// Entries that are pruned at once.
@@ -152,6 +154,7 @@ impl Scale {
             files: 50_000,
             checks: 1_000,
         },
+        turns: 200,
         planned: 10_000_000,
         pruned: 200_000,
         maintained: 1_000_000,
@@ -202,6 +205,7 @@ impl Scale {
             files: 4_000,
             checks: 20,
         },
+        turns: 5,
         planned: 20_000,
         pruned: 1_600,
         maintained: 4_000,

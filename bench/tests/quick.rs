@@ -178,6 +178,23 @@ fn very_many_entries_are_found_before_and_after_half_of_them_is_pruned() {
 }
 
 #[test]
+fn hooks_are_measured_with_a_server_and_with_none() {
+    let rows = rows_of(&["hooks"]);
+    for what in ["with a server", "with none"] {
+        for event in [
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "PreCompact",
+            "Stop",
+        ] {
+            assert!(figure(&rows, &format!("hooks: p99 of {event} {what}")) > 0.0);
+        }
+    }
+}
+
+#[test]
 fn checks_of_fixes_are_measured_and_so_is_how_fast_failures_are_recorded() {
     let rows = rows_of(&["fixes"]);
     for history in ["four of five", "as many in each task", "all of one idea"] {

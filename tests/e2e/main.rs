@@ -42,6 +42,8 @@ mod gate;
 #[cfg(test)]
 mod governance;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod import;
 #[cfg(test)]
 mod index_damage;

@@ -19,6 +19,7 @@ mod erase;
 mod evidence;
 mod fix;
 mod graph;
+mod install;
 mod jobs;
 mod kinds;
 mod log;
@@ -45,6 +46,7 @@ pub use erase::Erase;
 pub use evidence::{EvidenceCommand, EvidenceList, EvidenceNamed, EvidenceSave, EvidenceText};
 pub use fix::{FixCheck, FixCommand, FixFailed, Touched};
 pub use graph::{GraphCommand, GraphQuery};
+pub use install::{ClientName, Doctor, Install, InstallScope};
 pub use jobs::{JobsCommand, JobsList};
 pub use kinds::{KindDeclare, KindList};
 pub use log::{LogAdd, LogCommand, LogImport, LogList, SnapshotAdd, SnapshotCommand};
@@ -235,6 +237,10 @@ pub enum Command {
     Restore(Restore),
     /// Make the view and the vector tables anew from the events (no server may be running)
     Rebuild,
+    /// Have a coding agent run Sillok's hooks and know its tools, or take them out again
+    Install(Install),
+    /// Send an event all the way from an agent to the memory, read it back, and say what is wrong
+    Doctor(Doctor),
     /// Say how the server is doing
     Status,
     /// The nodes that share a store
@@ -377,6 +383,10 @@ mod tests {
             "sillok anchor add h --scope org/a --to evidence:org/a#7",
             "sillok show not-an-id",
             "sillok recall x --scope org",
+            "sillok install --client emacs",
+            "sillok install --client codex --scope org/a",
+            "sillok install --client codex --dry-run --uninstall --in org",
+            "sillok doctor --client none",
             "sillok demo --agents 0",
             "sillok demo --assume passed",
             "sillok log show org/a#0",

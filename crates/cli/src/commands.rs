@@ -23,6 +23,7 @@ pub mod cluster;
 pub mod code;
 pub mod configuration;
 pub mod decision;
+pub mod doctor;
 pub mod entry;
 pub mod erase;
 pub mod events;
@@ -31,6 +32,7 @@ pub mod fix;
 pub mod gate;
 pub mod graph;
 pub mod impact;
+pub mod install;
 pub mod jobs;
 pub mod kinds;
 pub mod log;
@@ -72,6 +74,8 @@ pub async fn run(args: Args) -> Result<(), Failure> {
             print(&String::from_utf8_lossy(&script))
         }
         Command::Openapi => serve::openapi(output),
+        Command::Install(args) => install::run(output, &args),
+        Command::Doctor(args) => doctor::run(&global, output, &args),
         Command::Graph(GraphCommand::Schema) => graph::schema(output),
         command => {
             let session = Session::open(&global, need(&command)).await?;
@@ -183,6 +187,8 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         | Command::Config(_)
         | Command::Completions { .. }
         | Command::Graph(GraphCommand::Schema)
+        | Command::Install(_)
+        | Command::Doctor(_)
         | Command::Openapi => unreachable!("these speak to no server that was started before"),
     }
 }

@@ -8,13 +8,15 @@ use super::{deciding, fixing, judging, keeping};
 use crate::harness::{PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
 /// Commands that are tried elsewhere: they do not end, or need more than this.
-const ELSEWHERE: [&str; 9] = [
+const ELSEWHERE: [&str; 11] = [
     "code dependents",
     "code status",
     "code symbols",
     "demo",
+    "doctor",
     "entry restore",
     "events",
+    "install",
     "mcp",
     "serve",
     "tail",

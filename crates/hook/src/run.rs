@@ -1,0 +1,408 @@
+//! One run of a hook: an event is read, written down, asked about, answered; what waits is handed over.
+//!
+//! Owns the order of these. What is written goes into the spool before the server is spoken to, so that nothing depends on it.
+//! Whatever goes wrong, the agent gets the answer that means "go on".
+
+mod asking;
+mod handing;
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use crate::arguments::Flags;
+use crate::client::Client;
+use crate::clock::{Deadline, Ids, now};
+use crate::event::{self, Event, Kind};
+use crate::limits::EVENT_BYTES_MAX;
+use crate::place::Place;
+use crate::plan::{Handing, Plan, Question};
+use crate::settings::{Environment, Settings};
+use crate::spool::directory::Spools;
+use crate::spool::file::{Appended, SpoolFile};
+use crate::spool::note::{Begun, Note, Route, Spooled};
+use crate::talk::{self, Address, Connection, Server};
+use crate::{later, reply, settings, wording};
+
+pub use handing::{Handed, Lost, hand_over, lost_in};
+
+/// What a run leaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// What the agent is answered.
+    pub answer: String,
+    /// What a person may want to know, a line each.
+    pub said: Vec<String>,
+}
+
+/// Why an event led to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The event is longer than any that is read.
+    #[error("the event has more than {EVENT_BYTES_MAX} bytes and is left out")]
+    Long,
+    /// It cannot be read.
+    #[error("the event cannot be read")]
+    Input(#[source] io::Error),
+    /// It is none.
+    #[error(transparent)]
+    Event(#[from] event::Error),
+    /// There are no settings.
+    #[error(transparent)]
+    Settings(#[from] settings::Error),
+    /// The server cannot be spoken to.
+    #[error(transparent)]
+    Server(#[from] talk::Error),
+    /// No scope is named, or one that has no tasks.
+    #[error("{0}")]
+    Scope(&'static str),
+    /// What was to be written down could not be.
+    #[error("nothing can be written below {}", path.display())]
+    Spool {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What happened, as the command line and standard input tell it.
+#[derive(Debug)]
+pub struct Happened<'a> {
+    /// Which client.
+    pub client: Client,
+    /// The client's name for the event.
+    pub name: &'a str,
+    /// The event.
+    pub document: Vec<u8>,
+}
+
+/// Reads an event.
+///
+/// # Errors
+/// [`Error::Long`], [`Error::Input`]
+pub fn read(input: impl Read) -> Result<Vec<u8>, Error> {
+    let mut document = Vec::new();
+    let mut bounded = input.take(EVENT_BYTES_MAX + 1);
+    bounded.read_to_end(&mut document).map_err(Error::Input)?;
+    let long = u64::try_from(document.len()).unwrap_or(u64::MAX) > EVENT_BYTES_MAX;
+    if long { Err(Error::Long) } else { Ok(document) }
+}
+
+/// Does all that follows from an event. It takes a bounded time, and the answer is always one that lets the agent go on.
+#[must_use]
+pub fn event(happened: &Happened<'_>, flags: &Flags, environment: Environment<'_>) -> Done {
+    let neutral = reply::of(happened.client, happened.name, None);
+    match carry_out(happened, flags, environment) {
+        Ok(done) => done,
+        Err(error) => Done {
+            answer: neutral,
+            said: vec![chain(&error)],
+        },
+    }
+}
+
+fn carry_out(
+    happened: &Happened<'_>,
+    flags: &Flags,
+    environment: Environment<'_>,
+) -> Result<Done, Error> {
+    let settings = Settings::resolve(flags, environment)?;
+    let Happened { client, name, .. } = *happened;
+    let silent = Done {
+        answer: reply::of(client, name, None),
+        said: Vec::new(),
+    };
+    if !settings.enabled {
+        return Ok(silent);
+    }
+    let event = event::read(client, name, &happened.document)?;
+    if event.kind == Kind::Other {
+        return Ok(silent);
+    }
+    let scope = settings.scope.as_ref().ok_or(Error::Scope(
+        "no scope is named: set SILLOK_SCOPE, or install with --in",
+    ))?;
+    let place = Place::of(scope, client, &event.session, event.directory.as_deref());
+    let place = place.ok_or(Error::Scope(
+        "the scope is an organisation's: name a project, a worktree or a task",
+    ))?;
+    let plan = Plan::of(client, name, &event, &place);
+    let run = Run {
+        client,
+        name,
+        spools: Spools::of(&settings.data),
+        settings,
+        event,
+        place,
+    };
+    run.carry_out(plan)
+}
+
+struct Run<'a> {
+    client: Client,
+    name: &'a str,
+    settings: Settings,
+    spools: Spools,
+    event: Event,
+    place: Place,
+}
+
+impl Run<'_> {
+    fn carry_out(&self, plan: Plan) -> Result<Done, Error> {
+        let spool = self.spools.of_session(self.client, &self.event.session);
+        let mut said = Vec::new();
+        let mut ids = Ids::default();
+        if let Some(line) = self.write_down(&plan, &spool, &mut ids)? {
+            said.push(line);
+        }
+        let mut told = Vec::new();
+        if reply::takes_text(self.client, self.name) {
+            told.extend(later::take(
+                &self.spools.later(self.client, &self.event.session),
+            ));
+        }
+        match self.server(&plan, &spool) {
+            Ok(Some((mut server, by))) => {
+                let mut can_ask = self.can_ask(&plan, &spool)?;
+                if !can_ask {
+                    let opened = self.hand(Handing::Own, &spool, &mut server, &by);
+                    said.extend(opened.map_err(|source| self.spool_failed(source))?);
+                    can_ask = self.can_ask(&plan, &spool)?;
+                }
+                let question = plan.question.as_ref().filter(|_| can_ask);
+                let asked = question.map(|question| self.ask(question, &mut server));
+                match asked {
+                    Some(Ok(answered)) => {
+                        self.take_answer(answered, &mut ids, &spool, &mut told)?
+                    }
+                    Some(Err(error)) => said.push(chain(&error)),
+                    None => {}
+                }
+                let handed = self.hand(plan.handing, &spool, &mut server, &by);
+                said.extend(handed.map_err(|source| self.spool_failed(source))?);
+            }
+            Ok(None) => {}
+            Err(error) => said.push(chain(&error)),
+        }
+        let told = crate::context::joined(told);
+        let takes = reply::takes_text(self.client, self.name);
+        if let (Some(text), false) = (&told, takes) {
+            let path = self.spools.later(self.client, &self.event.session);
+            later::keep(&path, text).map_err(|source| self.spool_failed(source))?;
+        }
+        let shown = told.as_deref().filter(|_| takes);
+        Ok(Done {
+            answer: reply::of(self.client, self.name, shown),
+            said,
+        })
+    }
+
+    /// Whether what is to be asked can be: what is of the conversation's task, once that was opened.
+    fn can_ask(&self, plan: &Plan, spool: &SpoolFile) -> Result<bool, Error> {
+        if !asks_of_task(plan) {
+            return Ok(true);
+        }
+        let journal = spool.read().map_err(|source| self.spool_failed(source))?;
+        Ok(journal.is_opened())
+    }
+
+    /// Writes down what is to be written, and before the first of it that the task is to be opened. What has no room is said.
+    fn write_down(
+        &self,
+        plan: &Plan,
+        spool: &SpoolFile,
+        ids: &mut Ids,
+    ) -> Result<Option<String>, Error> {
+        if plan.written.is_none() && !asks_of_task(plan) {
+            return Ok(None);
+        }
+        let failed = |source| self.spool_failed(source);
+        self.spools.make().map_err(failed)?;
+        let mut notes = Vec::new();
+        if !spool.begins().map_err(failed)? {
+            if !spool.path().exists() && !self.spools.has_room().map_err(failed)? {
+                return Ok(Some(
+                    "too many conversations wait for the server".to_owned(),
+                ));
+            }
+            notes.extend(self.beginning(ids));
+        }
+        if let Some(written) = &plan.written {
+            let (level, content) = (written.level, &written.content);
+            let body =
+                wording::append_log(&self.place.task, level, content, &written.metadata, now());
+            notes.push(command(ids, Route::AppendLogs, body));
+        }
+        if plan.ends {
+            notes.push(Note::Ended);
+        }
+        if notes.is_empty() {
+            return Ok(None);
+        }
+        let appended = spool.append(&notes).map_err(failed)?;
+        let full = "there is no room to write down what happened until the server is back";
+        Ok((appended == Appended::Full).then(|| full.to_owned()))
+    }
+
+    fn beginning(&self, ids: &mut Ids) -> [Note; 2] {
+        let begun = Note::Begun(Begun {
+            client: self.client.as_str().to_owned(),
+            session: self.event.session.clone(),
+            target: self.settings.configured_url.clone(),
+            opened: false,
+        });
+        let title = format!("The conversation {} of {}", self.event.session, self.client);
+        let open = wording::open_task(&self.place.task, &title);
+        [begun, command(ids, Route::OpenTask, open)]
+    }
+
+    /// A connection to the server, and the fingerprint of the token; nothing where it is not to be spoken to now.
+    fn server(&self, plan: &Plan, spool: &SpoolFile) -> Result<Option<(Server, String)>, Error> {
+        let due = match plan.handing {
+            Handing::All | Handing::Own => true,
+            Handing::OwnIfDue => {
+                let away = self.spools.is_away(now());
+                let read = || spool.read().map_err(|source| self.spool_failed(source));
+                !away && read()?.is_due(now())
+            }
+            Handing::None => false,
+        };
+        let asks = plan.question.is_some() && !(plan.often && self.spools.is_away(now()));
+        if !due && !asks {
+            return Ok(None);
+        }
+        let patience = self.settings.patience;
+        let answer_ms = if plan.often {
+            patience.tool_answer_ms
+        } else {
+            patience.answer_ms
+        };
+        match connect(&self.settings, Deadline::after_ms(answer_ms)) {
+            Ok(connected) => {
+                self.spools.note_back();
+                Ok(Some(connected))
+            }
+            // That it is away is no news to anybody: what happened is written down.
+            Err(talk::Error::Away { .. }) => {
+                self.spools.note_away(now());
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn take_answer(
+        &self,
+        answered: asking::Answered,
+        ids: &mut Ids,
+        spool: &SpoolFile,
+        told: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        match answered {
+            asking::Answered::Told(text) => told.extend(text),
+            asking::Answered::Anchor { hint, to } if !to.is_empty() => {
+                let body = wording::add_anchor(&self.place.task, &hint, &to);
+                let note = command(ids, Route::AddAnchors, body);
+                spool
+                    .append(&[note])
+                    .map_err(|source| self.spool_failed(source))?;
+            }
+            asking::Answered::Anchor { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn ask(
+        &self,
+        question: &Question,
+        server: &mut Server,
+    ) -> Result<asking::Answered, talk::Error> {
+        asking::ask(question, &self.place, server)
+    }
+
+    fn hand(
+        &self,
+        handing: Handing,
+        spool: &SpoolFile,
+        server: &mut Server,
+        by: &str,
+    ) -> io::Result<Vec<String>> {
+        let target = self.settings.configured_url.as_deref();
+        let spools = match handing {
+            Handing::None => return Ok(Vec::new()),
+            Handing::Own | Handing::OwnIfDue => vec![spool.clone()],
+            Handing::All => handing::own_first(spool, self.spools.all()?),
+        };
+        let mut said = Vec::new();
+        for spool in spools {
+            if !server.is_usable() {
+                break;
+            }
+            let handed = hand_over(&spool, target, server, by)?;
+            said.extend(handed.lost.lines());
+        }
+        Ok(said)
+    }
+
+    fn spool_failed(&self, source: io::Error) -> Error {
+        Error::Spool {
+            path: self.spools.path().to_owned(),
+            source,
+        }
+    }
+}
+
+/// Connects to the server that the settings name: the server, and the fingerprint of the token.
+///
+/// # Errors
+/// [`talk::Error`]
+pub fn connect(settings: &Settings, deadline: Deadline) -> Result<(Server, String), talk::Error> {
+    let away = |why: &str| talk::Error::Away {
+        address: settings.data.display().to_string(),
+        source: io::Error::new(io::ErrorKind::NotFound, why.to_owned()),
+    };
+    let url = settings
+        .url()
+        .ok_or_else(|| away("no server serves the data directory"))?;
+    let address = Address::parse(&url)?;
+    let token = settings
+        .token(&address)
+        .map_err(|error| away(&error.to_string()))?;
+    let connect_ms = settings.patience.connect_ms;
+    let connection = Connection::open(&address, token.as_deref(), connect_ms, deadline)?;
+    let by = fingerprint(token.as_deref().unwrap_or_default());
+    Ok((Server::new(connection), by))
+}
+
+/// What stands for a token in a spool: it tells tokens apart, and tells nobody the token.
+fn fingerprint(token: &str) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 hook token");
+    hasher.update(token.as_bytes());
+    hex::encode(&hasher.finalize().as_bytes()[..16])
+}
+
+fn asks_of_task(plan: &Plan) -> bool {
+    plan.question.as_ref().is_some_and(Question::is_of_task)
+}
+
+fn command(ids: &mut Ids, route: Route, body: String) -> Note {
+    Note::Command(Spooled {
+        id: ids.make(),
+        route,
+        body,
+    })
+}
+
+/// An error with all that led to it, in a line.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        source = inner.source();
+    }
+    text
+}
