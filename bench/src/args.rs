@@ -70,6 +70,8 @@ pub(crate) enum Item {
     Gate,
     /// Hooks of a coding agent, their processes included
     Hooks,
+    /// Searches of patterns among very many trajectories, and briefs that warn of them
+    Bank,
     /// Maintenance: planning, pruning, and appends beside it
     Maintenance,
     /// A year of nightly maintenance
@@ -99,6 +101,7 @@ impl Item {
         Self::Code,
         Self::Gate,
         Self::Hooks,
+        Self::Bank,
         Self::Maintenance,
         Self::Year,
         Self::Cluster,
@@ -127,6 +130,7 @@ impl Item {
             Self::Code => "the index of source files",
             Self::Gate => "entries held against a work tree",
             Self::Hooks => "hooks of a coding agent",
+            Self::Bank => "searches of patterns, and briefs that warn",
             Self::Cluster => "three nodes, and one that many listen to",
         }
     }

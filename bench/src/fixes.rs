@@ -7,7 +7,7 @@
 //! that failed, in a task of its own in which nothing did. All approaches touch a symbol of one name, so that each has to be
 //! compared. Failures are recorded by the clients of [`crate::lanes`]. What is said is owned by [`tried`](mod@tried).
 
-mod tried;
+pub(crate) mod tried;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -5,6 +5,7 @@
 //! in the README.
 
 mod args;
+mod bank;
 mod bed;
 mod beside;
 mod brief;
@@ -104,6 +105,7 @@ fn run(args: &Args) -> Result<ExitCode, Error> {
             Item::Code => code::measure(&scale, &mut report)?,
             Item::Gate => gate::measure(&scale, &mut report)?,
             Item::Hooks => hooks::measure(&scale, &mut report)?,
+            Item::Bank => bank::measure(&scale, &mut report)?,
             Item::Maintenance => maintenance::measure(&scale, &mut report)?,
             Item::Year => year::measure(&scale, &mut report)?,
             Item::Cluster => cluster::measure(&scale, &mut report)?,

@@ -50,6 +50,8 @@ pub(crate) struct Scale {
     pub(crate) gate: GateScale,
     /// Turns of a conversation of each run whose hooks are timed.
     pub(crate) turns: usize,
+    /// What searches of patterns are measured with.
+    pub(crate) bank: BankScale,
     /// Entries that maintenance is planned over.
     pub(crate) planned: u64,
     /// Entries that are pruned at once.
@@ -97,6 +99,15 @@ pub(crate) struct GateScale {
     pub(crate) files: usize,
     /// Checks of each run that are timed.
     pub(crate) checks: usize,
+}
+
+/// Counts of the item about trajectories.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BankScale {
+    /// Trajectories of a project: a multiple of a hundred.
+    pub(crate) stored: usize,
+    /// Searches and briefs of each run that are timed.
+    pub(crate) asked: usize,
 }
 
 /// Counts of the item with several nodes.
@@ -155,6 +166,10 @@ impl Scale {
             checks: 1_000,
         },
         turns: 200,
+        bank: BankScale {
+            stored: 4_000,
+            asked: 200,
+        },
         planned: 10_000_000,
         pruned: 200_000,
         maintained: 1_000_000,
@@ -206,6 +221,10 @@ impl Scale {
             checks: 20,
         },
         turns: 5,
+        bank: BankScale {
+            stored: 100,
+            asked: 10,
+        },
         planned: 20_000,
         pruned: 1_600,
         maintained: 4_000,

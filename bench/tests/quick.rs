@@ -215,6 +215,13 @@ fn checks_of_fixes_are_measured_and_so_is_how_fast_failures_are_recorded() {
 }
 
 #[test]
+fn searches_of_patterns_are_measured_and_so_are_briefs_that_warn() {
+    let rows = rows_of(&["bank"]);
+    assert!(figure(&rows, "bank: 100 trajectories, a search") > 0.0);
+    assert!(figure(&rows, "bank: 100 trajectories, a brief that warns") > 0.0);
+}
+
+#[test]
 fn nights_of_a_year_are_measured() {
     let rows = rows_of(&["year"]);
     assert!((figure(&rows, "year: entries written") - 120.0).abs() < f64::EPSILON);

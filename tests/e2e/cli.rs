@@ -1,5 +1,6 @@
 //! The command line: exit statuses, JSON, tails, and every line of the documents' tours.
 
+mod banking;
 mod commands;
 mod configured;
 mod deciding;

@@ -12,6 +12,8 @@ mod as_of;
 #[cfg(test)]
 mod backup;
 #[cfg(test)]
+mod bank;
+#[cfg(test)]
 mod checkpoints;
 #[cfg(test)]
 mod cli;

@@ -361,7 +361,7 @@ async fn tampering_that_winds_a_whole_scope_back_is_found_and_named() {
 }
 
 /// The families of the view: what is written anew from the events.
-const VIEW: [Family; 14] = [
+const VIEW: [Family; 15] = [
     Family::Decision,
     Family::DecisionVersion,
     Family::DecisionListed,
@@ -374,6 +374,7 @@ const VIEW: [Family; 14] = [
     Family::Location,
     Family::Verification,
     Family::FailedApproach,
+    Family::Trajectory,
     Family::Mark,
     Family::Token,
 ];

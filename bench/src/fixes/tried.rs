@@ -12,7 +12,7 @@ use sillok_core::verification::{NewFailure, NewVerification, Outcome, Verificati
 const ERRORS: usize = 16;
 
 /// What is tried: how it begins, how it begins in other words, and how it goes on.
-pub(super) const IDEAS: [(&str, &str, &str); 20] = [
+pub(crate) const IDEAS: [(&str, &str, &str); 20] = [
     (
         "Increase",
         "Raise",
@@ -120,7 +120,7 @@ const NEW: &str =
     "Rewrite the tokenizer as a table driven automaton with perfect hashing of keywords";
 
 /// An idea at a place, as it was tried.
-pub(super) fn tried(idea: usize, place: usize) -> Approach {
+pub(crate) fn tried(idea: usize, place: usize) -> Approach {
     let (begins, _, goes_on) = IDEAS[idea];
     at(place, format!("{begins} {goes_on}"))
 }

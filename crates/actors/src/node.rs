@@ -41,6 +41,7 @@ mod decisions;
 mod fixes;
 mod maintain;
 mod operators;
+mod patterns;
 mod recall;
 mod tasks;
 

@@ -152,6 +152,14 @@ pub enum Safeguard {
     HoldsReportsToVersions,
     /// What moved is cited where it was found.
     CitesWhereItLies,
+    /// A trajectory that is given again counts once.
+    CountsTrajectoriesOnce,
+    /// Patterns are found in their own project.
+    KeepsPatternsInProject,
+    /// Warnings of a brief stand behind all that it loads, in the room that this leaves.
+    WarnsLast,
+    /// Of a trajectory that is erased the row goes as well.
+    ErasesTrajectories,
 }
 
 /// Which safeguards apply.

@@ -27,6 +27,7 @@ mod fixes;
 mod graph;
 mod impact;
 mod paging;
+mod patterns;
 mod promotions;
 mod proposed;
 mod recall;

@@ -191,6 +191,7 @@ impl<'a, S: Store> Rebuild<'a, S> {
             Family::Location,
             Family::Related,
             Family::FailedApproach,
+            Family::Trajectory,
             Family::Job,
             Family::Attempt,
             Family::Mark,

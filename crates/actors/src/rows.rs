@@ -17,6 +17,7 @@ use sillok_store::{Read, Txn};
 mod decision;
 mod evidence;
 mod failure;
+mod trajectory;
 
 /// A scope with what its keys need of it, hashed once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +89,9 @@ pub fn row_of(place: &Place, change: &Change) -> Row {
             keys::verification::encode(verification),
         ),
         Change::ApproachFailed(_) | Change::ApproachErased(_) => failure::row_of(place, change),
+        Change::TrajectoryStored(_) | Change::TrajectoryErased(..) => {
+            trajectory::row_of(place, change)
+        }
         Change::JobAdded(job) => Row::holding(
             keys::job::key(place.slot, job.verification),
             keys::job::encode(job),

@@ -4,6 +4,7 @@
 mod admission;
 mod as_of;
 mod audit;
+mod banked;
 mod collecting;
 mod contradicting;
 mod damage;

@@ -11,6 +11,7 @@ use sillok_core::id::EntryId;
 use sillok_core::scope::Scope;
 
 mod anchor;
+mod bank;
 mod brief;
 mod code;
 mod decision;
@@ -31,6 +32,7 @@ mod token;
 mod verify;
 
 pub use anchor::{AnchorAdd, AnchorCommand, AnchorDrop, AnchorList, AnchorNamed};
+pub use bank::{NamedStep, PatternCommand, PatternSearch, TrajectoryCommand, TrajectoryStore};
 pub use brief::Brief;
 pub use code::{CodeCommand, CodeDependents, CodeStatus, CodeSymbols};
 pub use decision::{
@@ -153,6 +155,12 @@ pub enum Command {
     /// Fixes: what failed, and whether it is tried again
     #[command(subcommand)]
     Fix(FixCommand),
+    /// How agents went about tasks, for who comes after them
+    #[command(subcommand)]
+    Trajectory(TrajectoryCommand),
+    /// What became of approaches to sorts of tasks
+    #[command(subcommand)]
+    Pattern(PatternCommand),
     /// Promotions that are not finished: list, try anew, give up
     #[command(subcommand)]
     Jobs(JobsCommand),

@@ -16,6 +16,7 @@ use sillok_server::api::Problem;
 
 use crate::failure::{EXIT_RETRY, Failure, exit_status_of};
 
+pub mod bank;
 pub mod fixes;
 pub mod kept;
 pub mod mcp;

@@ -16,6 +16,7 @@ use crate::session::{Need, Session};
 pub mod anchor;
 pub mod audit;
 pub mod backup;
+pub mod bank;
 pub mod brief;
 pub mod checkpoint;
 pub mod citation;
@@ -125,6 +126,7 @@ fn need(command: &Command) -> Need {
             | AnchorCommand::Search(_),
         )
         | Command::Fix(_)
+        | Command::Pattern(_)
         | Command::Brief(_) => Need::Read,
         // A work tree is followed by a server that runs, and by no other.
         Command::Graph(GraphCommand::Query(query)) if !query.code => Need::Read,
@@ -144,6 +146,8 @@ async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
         Command::Snapshot(command) => log::snapshot(session, command).await,
         Command::Verify(verify) => verify::run(session, verify).await,
         Command::Fix(command) => fix::run(session, command).await,
+        Command::Trajectory(command) => bank::trajectory(session, command).await,
+        Command::Pattern(command) => bank::pattern(session, command).await,
         Command::Jobs(command) => jobs::run(session, command).await,
         Command::Entry(command) => entry::run(session, command).await,
         Command::Recall(query) => recall::run(session, query).await,

@@ -25,6 +25,7 @@ mod answer;
 mod commands;
 mod patience;
 mod queue;
+mod went;
 
 use queue::Queue;
 

@@ -1,7 +1,7 @@
 //! The brief: which decisions and anchors an agent loads, and in which order.
 //!
 //! Owns the layers, their order ([`loading_order`]), how much of it references may be ([`structural_max`]) and what a budget
-//! cuts off ([`Cutter`]). It must not know how decisions
+//! cuts off ([`Cutter`]). Warnings stand apart, behind all layers, in the room that these leave. It must not know how decisions
 //! are listed or read, and nothing in it reorders: what is loaded follows from the rank, the domain and the scope of what
 //! stands, never from how much there is, from what a change would affect, or from what texts are alike.
 
@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::{Anchor, Lead};
+use crate::bank::Warning;
 use crate::decision::{DecisionVersion, Edge, Node, Rank};
 use crate::error::{Error, ErrorCode};
 use crate::impact::{self, Affected, Impact};
@@ -200,13 +201,17 @@ pub struct Cut {
 pub struct Brief {
     /// The items, in the order of loading.
     pub items: Vec<BriefItem>,
-    /// The bytes of all of them, as [`BriefItem::bytes`] counts them.
+    /// The bytes of all of them and of the warnings, as [`BriefItem::bytes`] and [`Warning::bytes`] count them.
     pub bytes: u64,
     /// What was found and left out, by layer: what the budget cut off, and references for which the structural layer has no
     /// room ([`structural_max`]), each of them once. Empty when everything is there that was found.
     pub cut: Vec<Cut>,
     /// What the limits of an impact kept from being found, of the structural layer.
     pub impact_cut: Option<impact::Cut>,
+    /// Failures of other tasks that are like this one, in the room that the items leave.
+    pub warnings: Vec<Warning>,
+    /// Whether there are more of them than are told, or more failed than was looked at.
+    pub warnings_cut: bool,
 }
 
 impl Brief {

@@ -30,6 +30,7 @@ pub use suggestion::suggestion;
 pub use told::{Language, order};
 pub use tried::{Places, Tried};
 pub use wording::{Term, Wording};
+pub(crate) use wording::{holds, in_order};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::NewAnchor;
+use crate::bank::NewTrajectory;
 use crate::citation::Citation;
 use crate::commit::CommitName;
 use crate::decision::{Rank, Reach, RelationName};
@@ -225,6 +226,8 @@ pub enum Command {
     EraseVerifications(Box<EraseVerifications>),
     /// Say for a task what the cognitive gate found of an entry of this scope at the project's main branch.
     ReportGate(Box<GateReport>),
+    /// Store how an agent went about the task, with its reward, once that is over.
+    StoreTrajectory(Box<NewTrajectory>),
 }
 
 /// What the cognitive gate found at a commit of the project's main branch.
@@ -313,6 +316,7 @@ impl Command {
             Self::Erase(_) | Self::EraseMemory(_) | Self::EraseVerifications(_) => {
                 Access::Control(Control::Erase)
             }
+            Self::StoreTrajectory(_) => Access::Control(Control::StoreTrajectory),
             Self::SaveDecision(save) => Access::Save(save.text.rank),
             // The least that it can need: deciding looks at the ranks that are at stake.
             Self::DeactivateDecision { .. } | Self::RestoreDecision { .. } => {
@@ -376,6 +380,7 @@ impl Command {
             Self::EraseVerifications(_) => "erase_verifications",
             Self::DeclareRelation { .. } => "declare_relation",
             Self::ReportGate(_) => "report_gate",
+            Self::StoreTrajectory(_) => "store_trajectory",
         }
     }
 

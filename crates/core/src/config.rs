@@ -22,6 +22,8 @@ pub struct RulesConfig {
     pub retention: RetentionConfig,
     /// When entries count as one.
     pub dedup: DedupConfig,
+    /// How patterns are weighed.
+    pub bank: BankConfig,
 }
 
 /// `[trust]`
@@ -189,6 +191,44 @@ impl Default for RetentionConfig {
     }
 }
 
+/// `[bank]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BankConfig {
+    /// Successes that every pattern is taken to have had before it was tried: the first parameter of a Beta prior.
+    pub prior_successes: f64,
+    /// Failures that it is taken to have had: the second one.
+    pub prior_failures: f64,
+    /// What a pattern weighs before any reward.
+    pub weight_start: f64,
+    /// The share of the way to what a reward says by which that moves the weight.
+    pub weight_rate: f64,
+}
+
+impl Default for BankConfig {
+    fn default() -> Self {
+        Self {
+            prior_successes: 1.0,
+            prior_failures: 1.0,
+            weight_start: 0.5,
+            weight_rate: 0.2,
+        }
+    }
+}
+
+impl BankConfig {
+    fn check(&self) -> Result<(), Error> {
+        positive(&[
+            ("bank.prior_successes", self.prior_successes),
+            ("bank.prior_failures", self.prior_failures),
+        ])?;
+        shares(&[
+            ("bank.weight_start", self.weight_start),
+            ("bank.weight_rate", self.weight_rate),
+        ])
+    }
+}
+
 impl RulesConfig {
     /// Checks that every number lies in its range.
     ///
@@ -198,6 +238,7 @@ impl RulesConfig {
         self.trust.check()?;
         self.recall.check()?;
         self.retention.check()?;
+        self.bank.check()?;
         shares(&[
             ("dedup.merge", f64::from(self.dedup.merge)),
             ("dedup.similar", f64::from(self.dedup.similar)),
@@ -345,6 +386,10 @@ mod tests {
         let mut config = RulesConfig::default();
         config.recall.rrf_k = 0.0;
         assert!(config.check().unwrap_err().message.contains("recall.rrf_k"));
+        config = RulesConfig::default();
+        config.bank.prior_failures = 0.0;
+        let refused = config.check().unwrap_err();
+        assert!(refused.message.contains("bank.prior_failures"));
         config = RulesConfig::default();
         config.trust.verified = f64::NAN;
         assert!(

@@ -38,6 +38,7 @@ mod supersede;
 mod task;
 mod text;
 mod token;
+mod trajectory;
 mod undo;
 
 /// What a command leads to.
@@ -138,6 +139,7 @@ pub fn decide(
         Command::ArchiveTask => task::archive(&context),
         Command::RecordVerification(said) => task::record_verification(&context, said),
         Command::RecordFailure(failure) => task::record_failure(&context, failure),
+        Command::StoreTrajectory(new) => trajectory::store(&context, new),
         Command::NotePromoted {
             verification,
             target,

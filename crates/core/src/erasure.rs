@@ -10,9 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::chain::{Broken, Header, StoredEvent};
+use crate::circular::{Approach, Wording};
 use crate::entry::{Claim, Detail, Metadata};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged, EventKind, Text};
+use crate::event::{
+    Body, EntryAmended, EntryCreated, EntryMerged, EventKind, Text, TrajectoryStored,
+};
 use crate::fingerprint::ContentHash;
 use crate::id::{EntryId, ReviewId, Seq};
 use crate::limits::ERASED_MAX;
@@ -31,7 +34,7 @@ pub(crate) use verification::events_of;
 /// What a person orders erased in a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Erase {
-    /// Positions of staged records.
+    /// Positions of staged records, and of what was stored of how agents went about the task.
     pub records: Vec<Seq>,
     /// Entries, with all their versions, and all that was merged into them or asked about them.
     pub entries: Vec<EntryId>,
@@ -257,8 +260,23 @@ pub fn rest_of(
             id: *id,
             question: Box::new(rest_of_question(question)?),
         },
+        Body::TrajectoryStored(stored) => Body::TrajectoryStored(Box::new(stored.rest())),
         other => return memory::rest_of(other).or_else(|| verification::rest_of(other)),
     })
+}
+
+impl TrajectoryStored {
+    /// What is left of it: what it came to and was worth, and where its steps stand.
+    fn rest(&self) -> Self {
+        Self {
+            title: String::new(),
+            approach: Approach::default(),
+            lesson: String::new(),
+            wording: Wording::default(),
+            titled: Wording::default(),
+            ..self.clone()
+        }
+    }
 }
 
 /// That a text claims something stays, since such texts are no repetitions of others.

@@ -7,6 +7,7 @@
 mod evidence;
 mod failure;
 mod kinds;
+mod trajectory;
 mod worth;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,7 @@ use crate::verification::Verification;
 pub use evidence::{AnchorAdded, EvidenceSaved};
 pub use failure::FixFailed;
 pub use kinds::EventKinds;
+pub use trajectory::TrajectoryStored;
 pub use worth::{CitationsRefreshed, EntryRestored, ReuseReported, TrustRevised};
 
 /// What happened. Variants are only ever added at the end: their order is their stored ordinal.
@@ -232,6 +234,8 @@ pub enum Body {
     FixFailed(Box<FixFailed>),
     /// What an entry rests on lies elsewhere at the project's main branch, and its citations name where.
     CitationsRefreshed(Box<CitationsRefreshed>),
+    /// How an agent went about the task, with its reward.
+    TrajectoryStored(Box<TrajectoryStored>),
 }
 
 impl Body {
@@ -410,4 +414,5 @@ kinds! {
     Self::RelationDeclared { .. } => RelationDeclared = "RELATION_DECLARED";
     Self::FixFailed(_) => FixFailed = "FIX_FAILED";
     Self::CitationsRefreshed(_) => CitationsRefreshed = "CITATIONS_REFRESHED";
+    Self::TrajectoryStored(_) => TrajectoryStored = "TRAJECTORY_STORED";
 }

@@ -197,6 +197,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
     match &submission.command {
         Command::RecordVerification(said) => ask.cited(&said.citations),
         Command::RecordFailure(failure) => ask.cited(&failure.said.citations),
+        Command::StoreTrajectory(new) => ask.steps(&new.steps),
         Command::PutEntry {
             entry,
             verification,

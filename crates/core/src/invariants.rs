@@ -27,6 +27,7 @@ mod heard;
 mod promotions;
 mod texts;
 mod tokens;
+mod trajectories;
 mod trust;
 mod writes;
 
@@ -204,6 +205,7 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
             chained(state.task().is_some(), "the task was never opened".into())
         }
         Body::FixFailed(failed) => failures::failure_applies(state, failed),
+        Body::TrajectoryStored(stored) => trajectories::trajectory_applies(state, stored),
         Body::PromotionDropped {
             verified_through, ..
         } => promotions::drop_applies(state, *verified_through),

@@ -6,6 +6,7 @@
 //! runtimes or clocks.
 
 pub mod anchor;
+pub mod bank;
 pub mod brief;
 pub mod chain;
 pub mod channel;

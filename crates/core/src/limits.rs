@@ -73,6 +73,38 @@ pub const ERRORS_KEPT_MAX: usize = 64;
 pub const ERROR_TURNS_KEPT: usize = 3;
 /// Bytes that are kept of why an approach failed.
 pub const FAILURE_REASON_BYTES_MAX: usize = 512;
+/// Bytes of the approach of one trajectory with all its names.
+pub const TRAJECTORY_APPROACH_BYTES_MAX: usize = 16 << 10;
+/// Bytes of what is to be known of one.
+pub const TRAJECTORY_LESSON_BYTES_MAX: usize = 2 << 10;
+/// Bytes of the title of its task that are kept with it.
+pub const TRAJECTORY_TITLE_BYTES_MAX: usize = 512;
+/// Steps of one trajectory. Each is looked up when it is stored.
+pub const TRAJECTORY_STEPS_MAX: usize = 256;
+/// Bytes of the name of a kind of task.
+pub const TASK_KIND_BYTES_MAX: usize = 64;
+/// Trajectories of a project that one question looks at, the newest.
+pub const TRAJECTORIES_MAX: usize = 4_096;
+/// Bytes of their rows.
+pub const TRAJECTORIES_BYTES_MAX: usize = 8 << 20;
+/// Patterns that one search finds where nothing is said.
+pub const PATTERNS_FOUND_USUAL: usize = 10;
+/// Patterns that one search finds.
+pub const PATTERNS_FOUND_MAX: usize = 50;
+/// Trajectories that each of them cites, and failures that each warning does: the newest.
+pub const BANK_CITED_MAX: usize = 8;
+/// Trajectories that the warnings of a brief look at, the newest, and as many approaches that failed.
+pub const WARNED_OF_MAX: usize = 1_024;
+/// Tasks of these approaches whose titles they look at, those in which something failed last.
+pub const WARNED_TITLES_MAX: usize = 64;
+/// Bytes of the rows of either.
+pub const WARNED_OF_BYTES_MAX: usize = 2 << 20;
+/// Warnings of one brief.
+pub const WARNINGS_MAX: usize = 16;
+/// Words that a task and a failure have in common, at least, where one warns of the other.
+pub const WARNED_WORDS_MIN: usize = 2;
+/// Tenths of the words of the one that has fewer that they have in common, at least.
+pub const WARNED_ALIKE_TENTHS: usize = 2;
 /// Bytes that are kept of why an attempt at a promotion failed.
 pub const ATTEMPT_ERROR_BYTES_MAX: usize = 1 << 10;
 /// Entries that one promotion publishes.

@@ -92,6 +92,8 @@ pub enum Control {
     SaveLockOrg,
     /// Save a decision of rank `axis`, or a policy.
     SaveAxis,
+    /// Store how an agent went about a task, with its reward.
+    StoreTrajectory,
 }
 
 /// One row of the table of control commands.
@@ -106,7 +108,7 @@ pub struct ControlRule {
 }
 
 /// Who may give which control command.
-pub const CONTROLS: [ControlRule; 20] = [
+pub const CONTROLS: [ControlRule; 21] = [
     ControlRule {
         control: Control::OpenTask,
         name: "control/open_task",
@@ -206,6 +208,11 @@ pub const CONTROLS: [ControlRule; 20] = [
         control: Control::SaveAxis,
         name: "control/save_axis",
         allowed: [false, false, true, false],
+    },
+    ControlRule {
+        control: Control::StoreTrajectory,
+        name: "control/store_trajectory",
+        allowed: [false, true, false, false],
     },
 ];
 
@@ -398,6 +405,15 @@ mod tests {
         {
             let may = Rank::ALL.map(|rank| allows(kind, Access::Save(rank), level));
             assert!(may.is_sorted(), "{kind} in a {level}: {may:?}");
+        }
+    }
+
+    #[test]
+    fn an_orchestrator_alone_stores_trajectories() {
+        let store = Access::Control(Control::StoreTrajectory);
+        let row = |level| PrincipalKind::ALL.map(|kind| allows(kind, store, level));
+        for level in Level::ALL {
+            assert_eq!(row(level), [false, true, false, false]);
         }
     }
 

@@ -32,6 +32,7 @@ mod erased;
 mod evidence;
 mod governed;
 mod promotions;
+mod trajectory;
 
 pub use change::{Change, Fresh, Stamped};
 pub use decisions::version_saved;

@@ -110,17 +110,20 @@ pub enum TaskAction {
     Close,
     /// Archive it.
     Archive,
+    /// Store how it went.
+    StoreTrajectory,
 }
 
 impl TaskAction {
     /// All actions.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Append,
         Self::Verify,
         Self::MarkStuck,
         Self::ClearStuck,
         Self::Close,
         Self::Archive,
+        Self::StoreTrajectory,
     ];
 
     /// Whether a task in `status` takes the action. A log takes records until the task is
@@ -135,6 +138,8 @@ impl TaskAction {
             Self::ClearStuck => matches!(status, S::Stuck),
             Self::Close => matches!(status, S::Open | S::Verifying | S::Stuck),
             Self::Archive => matches!(status, S::Done | S::Failed),
+            // What it came to is known once it was verified or closed.
+            Self::StoreTrajectory => matches!(status, S::Verifying | S::Done | S::Failed),
         }
     }
 
@@ -146,6 +151,7 @@ impl TaskAction {
             Self::ClearStuck => "clear",
             Self::Close => "close",
             Self::Archive => "archive",
+            Self::StoreTrajectory => "store a trajectory of",
         }
     }
 }
@@ -207,6 +213,10 @@ mod tests {
         assert_eq!(allowed(TaskAction::MarkStuck), [S::Open]);
         assert_eq!(allowed(TaskAction::ClearStuck), [S::Stuck]);
         assert_eq!(allowed(TaskAction::Archive), [S::Done, S::Failed]);
+        assert_eq!(
+            allowed(TaskAction::StoreTrajectory),
+            [S::Verifying, S::Done, S::Failed]
+        );
         assert_eq!(
             allowed(TaskAction::Close),
             [S::Open, S::Verifying, S::Stuck]

@@ -79,11 +79,6 @@ impl Budget {
         self.left
     }
 
-    /// About so many bytes of text fit.
-    pub(crate) fn bytes(self) -> usize {
-        usize::try_from(self.left.saturating_mul(4)).unwrap_or(usize::MAX)
-    }
-
     /// A part of it, which it is no longer.
     pub(crate) fn part(&mut self, of: u64) -> Self {
         let left = self.left / of;

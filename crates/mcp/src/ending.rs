@@ -30,6 +30,9 @@ pub struct EndRequest {
     /// The symbols that it touched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<String>,
+    /// What sort of task it was: kept with how it was gone about, should it pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
 }
 
 /// What became of a request.

@@ -36,11 +36,13 @@ pub const REFUSAL_BYTES_MAX: usize = 1 << 10;
 /// Bytes of one handle: of a scope, an id, a cursor or a URI.
 pub const HANDLE_BYTES_MAX: usize = 2 << 10;
 
-/// Warnings of a brief.
-pub const WARNINGS_MAX: usize = 5;
-/// Bytes of a task's own words that past failures are looked for by.
-pub const WARNING_QUERY_BYTES_MAX: usize = 4 << 10;
-/// The part of a brief's budget that warnings may take.
+/// Failures that each warning of a brief cites, the last ones.
+pub const WARNING_FAILURES_MAX: usize = 3;
+/// Memories of past failures beside a brief.
+pub const FAILED_MEMORIES_MAX: usize = 5;
+/// Bytes of a task's own words that these are looked for by.
+pub const FAILED_QUERY_BYTES_MAX: usize = 4 << 10;
+/// The part of a brief's budget that warnings and these memories may take, of which they have more where the brief leaves it.
 pub const WARNINGS_PART: u64 = 4;
 /// The part of a budget that a task's own words may take: what it is about, why it is stuck, what is suggested.
 pub const OWN_WORDS_PART: u64 = 4;

@@ -7,6 +7,7 @@
 //! own kind. Times are milliseconds since the Unix epoch, UTC.
 
 mod anchor;
+mod bank;
 mod brief;
 mod citation;
 mod cluster;
@@ -38,6 +39,10 @@ pub use anchor::{
     AddAnchors, Anchor, AnchorDropped, AnchorHit, AnchorQuery, AnchorView, AnchorsAdded,
     AnchorsCut, AnchorsFound, AnchorsLookedAt, AnchorsQuery, BriefAnchor, DropAnchor, Followed,
     FollowedDecision, FollowedEvidence, FollowedItem, Lead, NewAnchor, SearchAnchors,
+};
+pub use bank::{
+    Pattern, PatternCited, PatternsFound, PatternsQuery, StoreTrajectory, TrajectoryStep,
+    TrajectoryStored, Warning, WarningCited,
 };
 pub(crate) use brief::BriefAsked;
 pub use brief::{Brief, BriefDecision, BriefItem, BriefRequest, LayerCut};

@@ -23,7 +23,9 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 use sillok_actors::config::{AdmissionConfig, IndexerConfig, JobsConfig, NewsConfig, NodeConfig};
 use sillok_bus_nats::NatsConfig;
-use sillok_core::config::{DedupConfig, RecallConfig, RetentionConfig, RulesConfig, TrustConfig};
+use sillok_core::config::{
+    BankConfig, DedupConfig, RecallConfig, RetentionConfig, RulesConfig, TrustConfig,
+};
 use sillok_core::membership::BeatConfig;
 use sillok_core::quota::QuotasConfig;
 use sillok_perception::{CognifierConfig, EmbedderConfig};
@@ -85,6 +87,8 @@ pub struct Config {
     pub verification: VerificationConfig,
     /// `[dedup]`
     pub dedup: DedupConfig,
+    /// `[bank]`
+    pub bank: BankConfig,
     /// `[nats]`
     pub nats: NatsConfig,
     /// `[telemetry]`
@@ -168,6 +172,7 @@ impl Config {
             recall: self.recall.clone(),
             retention: self.retention.clone(),
             dedup: self.dedup.clone(),
+            bank: self.bank.clone(),
         }
     }
 

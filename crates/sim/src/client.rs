@@ -3,6 +3,7 @@
 //! Owns retries: the same command under the same id, at another node, until it is acknowledged or
 //! refused for good. It must not know what the commands mean.
 
+mod banking;
 mod deciding;
 mod fixing;
 mod operator;
@@ -248,7 +249,8 @@ impl Client {
                     | Reply::Head(Err(_))
                     | Reply::Recalled(Err(_))
                     | Reply::Decisions(Err(_))
-                    | Reply::Fixes(Err(_)),
+                    | Reply::Fixes(Err(_))
+                    | Reply::Bank(Err(_)),
                 ) => {}
                 Some(reply) => return reply,
             }

@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 184] = [
+pub const EXPECTED: [&str; 189] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -176,6 +176,7 @@ pub const EXPECTED: [&str; 184] = [
     "part behind the end of evidence refused",
     "part of evidence read",
     "passage of evidence in chunks found",
+    "pattern found",
     "promotion dropped",
     "promotion failed and tried again",
     "promotion taken back",
@@ -223,10 +224,14 @@ pub const EXPECTED: [&str; 184] = [
     "synced and unheard of",
     "table of an index gone bad",
     "takeover finished by another than the watcher that died",
+    "task warned in its brief",
     "text embedded anew",
+    "trajectory erased",
+    "trajectory stored",
     "transaction too old",
     "turned away after too many conflicts",
     "verification erased",
+    "warning cut off behind decisions",
     "what an undone promotion replaced holds again",
     "withdrawn decision restored",
     "withdrawn decision told by an anchor",

@@ -56,6 +56,7 @@ impl fmt::Display for Parcel {
             Request::Recall(scope, at) => write!(f, "recall in {scope} at {}", at.commit)?,
             Request::Decisions(asked) => write!(f, "{asked}")?,
             Request::Fixes(asked) => write!(f, "{asked}")?,
+            Request::Bank(asked) => write!(f, "{asked}")?,
             Request::Maintain { dry_run, within } => {
                 f.write_str(if *dry_run {
                     "plan of maintenance"

@@ -2,6 +2,7 @@
 //!
 //! Owns the mapping from requests to the node's public interface, as a transport would have it.
 
+mod banking;
 mod deciding;
 mod fixing;
 
@@ -52,6 +53,7 @@ pub(crate) async fn serve<P: Protocol>(
         Request::Recall(scope, as_of) => Reply::Recalled(recall(node, scope, as_of).await),
         Request::Decisions(asked) => Reply::Decisions(deciding::tell(node, asked).await),
         Request::Fixes(asked) => Reply::Fixes(fixing::tell(node, asked).await),
+        Request::Bank(asked) => Reply::Bank(banking::tell(node, asked).await),
         Request::Maintain { dry_run, within } => {
             Reply::Maintained(maintain(node, dry_run, within).await)
         }

@@ -15,6 +15,7 @@ use crate::agent::{Agent, Commons};
 use crate::rng::Stream;
 use crate::violation::Violation;
 use crate::workload::alike::Alike;
+use crate::workload::banking::Banking;
 use crate::workload::branches::Branches;
 use crate::workload::deciding::Deciding;
 use crate::workload::disputing::Disputing;
@@ -133,8 +134,9 @@ impl Suite {
     pub fn built_in() -> Self {
         Self::empty()
             .workload(Staging)
-            // These two in the place of as much of what is staged: so nothing else is drawn otherwise than without them.
+            // These three in the place of as much of what is staged: so nothing else is drawn otherwise than without them.
             .workload(Gating)
+            .workload(Banking)
             .workload(Fixing)
             .workload(Publishing)
             .workload(Judging)
@@ -163,6 +165,7 @@ impl Suite {
             .check(Deciding)
             .check(Fixing)
             .check(Gating)
+            .check(Banking)
     }
 
     /// With a further workload.

@@ -5,6 +5,7 @@
 //! knowing what it means. It must not know which workloads there are; that is the suite's.
 
 pub mod alike;
+pub mod banking;
 pub mod branches;
 pub mod deciding;
 pub mod disputing;

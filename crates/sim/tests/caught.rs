@@ -1,8 +1,9 @@
-//! Planted bugs of maintenance, of promotion, of claims, of decisions, of fixes that failed and of what the gate reports, each of
-//! which few seeds catch, whatever it takes to shrink the catch.
+//! Planted bugs of maintenance, of promotion, of claims, of decisions, of fixes that failed, of what the gate reports and of
+//! trajectories, each of which few seeds catch, whatever it takes to shrink the catch.
 
 use sillok_core::invariants::Invariant;
 use sillok_sim::planted::{find, first_catch};
+use sillok_sim::workload::banking::Banking;
 use sillok_sim::workload::deciding::Deciding;
 use sillok_sim::workload::fixing::Fixing;
 use sillok_sim::workload::gating::Gating;
@@ -163,4 +164,41 @@ fn a_report_that_is_carried_out_otherwise_than_it_was_told_is_caught_by_what_was
             "{name}"
         );
     }
+}
+
+/// The invariant that catches a bug first where agents read beside what they store of trajectories and ask of the bank.
+fn caught_in_banking(name: &str) -> String {
+    let suite = Suite::empty().workload(Reads).workload(Banking);
+    caught_in(&suite.check(Banking), name)
+}
+
+#[test]
+fn a_trajectory_that_a_retry_stores_again_is_caught_by_its_command() {
+    let invariant = caught_in_banking("trajectory counted twice on a retry");
+    let seen = [Invariant::AppliedOnce.as_str(), "a trajectory counts once"];
+    assert!(seen.contains(&invariant.as_str()), "{invariant}");
+}
+
+#[test]
+fn a_pattern_of_another_project_is_caught_by_what_it_cites_or_counts() {
+    let invariant = caught_in_banking("pattern of another project found");
+    // A brief warns by the same trajectories.
+    let seen = [
+        "a pattern is what its trajectories say",
+        "a warning is of what failed elsewhere",
+    ];
+    assert!(seen.contains(&invariant.as_str()), "{invariant}");
+}
+
+#[test]
+fn a_warning_that_takes_the_room_of_a_decision_is_caught_by_what_holds() {
+    let invariant = caught_in_banking("warning in the room of a decision");
+    assert_eq!(invariant, "a warning moves no decision");
+}
+
+#[test]
+fn a_row_that_an_erasure_leaves_of_a_trajectory_is_caught_by_what_the_events_lead_to() {
+    let invariant = caught_in_banking("row of an erased trajectory left behind");
+    let seen = [Invariant::ViewIsFold.as_str(), "each trajectory is one row"];
+    assert!(seen.contains(&invariant.as_str()), "{invariant}");
 }

@@ -40,6 +40,7 @@ pub mod scope;
 pub mod space;
 pub mod task;
 pub mod token;
+pub mod trajectory;
 pub mod vector;
 pub mod verification;
 pub mod version;
@@ -168,6 +169,8 @@ families! {
     DeclaredRelation = b'K', declared_relation, "declared relation";
     /// Approaches to tasks that failed.
     FailedApproach = b'F', failed_approach, "failed approach";
+    /// How agents went about tasks.
+    Trajectory = b'T', trajectory, "trajectory";
 }
 
 /// What a backup does with the rows of a family.
@@ -220,7 +223,8 @@ impl Family {
             | Self::Anchor
             | Self::AnchorListed
             | Self::DeclaredRelation
-            | Self::FailedApproach => InBackup::Folded,
+            | Self::FailedApproach
+            | Self::Trajectory => InBackup::Folded,
             Self::Relay | Self::Attempt | Self::Lease | Self::Run => InBackup::LeftOut,
         }
     }

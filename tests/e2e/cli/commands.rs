@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{deciding, fixing, judging, keeping};
+use super::{banking, deciding, fixing, judging, keeping};
 use crate::harness::{PROJECT, Ran, WORKTREE, World, phrase, write_runs};
 
 /// Commands that are tried elsewhere: they do not end, or need more than this.
@@ -80,6 +80,7 @@ async fn every_command_prints_one_json_document() {
     deciding::kinds(&mut tour);
     keeping::originals(&mut tour);
     fixing::fixes(&mut tour);
+    banking::bank(&mut tour);
     tokens(&mut tour);
     node(&mut tour);
     let expected: BTreeSet<String> = leaves(&tour.world, &[])

@@ -21,6 +21,8 @@ const EVIDENCE_TOUR: &str = "Evidence and anchors\n";
 const COMPACTED_TOUR: &str = "When a conversation is compacted\n";
 /// The heading of the section that has the tour of fixes that failed.
 const CIRCLES_TOUR: &str = "When agents go in circles\n";
+/// The heading of the section that has the tour of trajectories and patterns.
+const BANK_TOUR: &str = "What agents leave behind\n";
 /// The line of the tour of a conversation which runs its hook.
 const HOOK: &str = "before_compaction \"$SILLOK_DATA/conversation.jsonl\"";
 /// What fails before the hook of the tour runs: saving, which says half of an id, and then, twice, the anchor.
@@ -277,6 +279,25 @@ fn every_line_of_the_tour_of_a_conversation_that_is_compacted_runs() {
     assert!(!brief.contains(original), "it only points: {brief}");
     let refused = "line 1 of standard input: missing field `to`";
     assert!(said.contains(refused), "{said}");
+}
+
+#[test]
+fn every_line_of_the_tour_of_trajectories_runs() {
+    let lines = shell_lines_below("docs/guide.md", BANK_TOUR);
+    let said = run(&lines, &binary::path());
+    let task = "org/acme/project/api/worktree/main/task/42";
+    for (command, words) in [
+        ("sillok trajectory store", task),
+        ("sillok pattern search", "0 of 1 succeeded"),
+        (
+            "sillok brief",
+            "The server takes no second part without a token.",
+        ),
+        ("sillok audit verify", "no difference"),
+    ] {
+        let told = said_by(&said, command).unwrap_or_default();
+        assert!(told.contains(words), "{words}: {told}\n{said}");
+    }
 }
 
 #[test]

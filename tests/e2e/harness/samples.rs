@@ -30,6 +30,7 @@ pub(crate) const WRITES: [(&str, bool); 28] = [
     ("/v1/logs", true),
     ("/v1/snapshots", true),
     ("/v1/verifications", true),
+    ("/v1/trajectories", true),
     ("/v1/memory-events", false),
     ("/v1/entries", false),
     ("/v1/entries/amend", false),
@@ -79,9 +80,20 @@ pub(crate) fn permitted(route: &str, level: Level) -> PrincipalKind {
     let is_entry = route.starts_with("/v1/entries") && route != "/v1/entries/restore";
     match level {
         _ if route == "/v1/tasks/archive" => PrincipalKind::System,
+        _ if route == "/v1/trajectories" => PrincipalKind::Orchestrator,
         Level::Task | Level::Worktree if is_entry => PrincipalKind::Orchestrator,
         _ => PrincipalKind::Human,
     }
+}
+
+/// A trajectory that goes by one record.
+pub(crate) fn trajectory(scope: &str, step: &str) -> Value {
+    let (_, seq) = step
+        .rsplit_once('#')
+        .expect("a record is named by its place");
+    let seq: u64 = seq.parse().expect("a place is a number");
+    json!({ "scope": scope, "kind": "bugfix", "approach": phrase(), "files": ["src/a.rs"], "symbols": ["a"],
+        "ended": "failed", "reward": -0.5, "lesson": phrase(), "steps": [{ "record": seq, "from": 0, "to": 1 }] })
 }
 
 impl World {
@@ -179,6 +191,12 @@ impl World {
                 let run = format!("run-{}", world::next());
                 json!({ "scope": scope, "outcome": "failed", "source": "tests_failed", "run": run,
                     "error": phrase(), "approach": phrase(), "files": ["src/a.rs"], "symbols": ["a"] })
+            }
+            "/v1/trajectories" => {
+                let step = world::log(&admin, scope, &phrase()).await;
+                let closed = json!({ "scope": scope, "closing": "done", "reason": phrase() });
+                admin.post("/v1/tasks/close", &closed).await.ok();
+                trajectory(scope, &step)
             }
             _ => panic!("{route} is a write route without a sample"),
         }

@@ -7,6 +7,7 @@ use sillok_core::principal::PrincipalKind;
 use tempfile::TempDir;
 
 use super::client::Mcp;
+use crate::code::comes;
 use crate::harness::{Client, PROJECT, World, phrase};
 
 /// A server whose project is verified by a script in the worktree's own folder.
@@ -85,7 +86,10 @@ async fn ending_a_task_runs_the_projects_command_and_records_what_truly_happened
     let world = &verified.world;
     let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
     let (mut mcp, task) = task(&agent, world).await;
-    let end = |approach: &str| json!({ "task": task, "summary": phrase(), "approach": approach, "files": ["src/lock.rs"], "wait_ms": 60_000 });
+    let end = |approach: &str| {
+        json!({ "task": task, "summary": phrase(), "approach": approach, "files": ["src/lock.rs"],
+        "kind": "bugfix", "wait_ms": 60_000 })
+    };
     let approach = "raise the timeout of the lock until the waiting cart is served";
     let failed = mcp.call("end_task", end(approach)).await.ok();
     assert_eq!(failed["state"], "failed", "{failed}");
@@ -106,6 +110,19 @@ async fn ending_a_task_runs_the_projects_command_and_records_what_truly_happened
     assert!(passed["published"].as_u64() > Some(0), "{passed}");
     let shown = agent.get("/v1/task", &query).await.ok();
     assert_eq!(shown["status"], "done");
+    // What it did is left to whoever comes after; one attempt had failed before.
+    let sought = [("scope", PROJECT), ("query", "lock by row")];
+    let is_there = |found: &Value| found["patterns"][0]["succeeded"] == 1;
+    let found = comes(&agent, "/v1/patterns/search", &sought, is_there).await;
+    let pattern = &found["patterns"][0];
+    assert_eq!(
+        (&pattern["kind"], &pattern["failed"]),
+        (&json!("bugfix"), &json!(0))
+    );
+    let cited = &pattern["cited"][0];
+    assert_eq!(cited["reward"], 0.5, "{found}");
+    let place = cited["trajectory"].as_str().expect("it stands somewhere");
+    assert!(place.starts_with(&format!("{task}#")), "{found}");
 }
 
 #[tokio::test]

@@ -36,8 +36,8 @@ impl Project {
         (mcp, begun)
     }
 
-    /// Records that an approach failed, and waits until others are told of it.
-    async fn fails(&self, task: &str, approach: &str) {
+    /// Records that an approach failed, and waits until others are told of it: by which verification.
+    async fn fails(&self, task: &str, approach: &str) -> String {
         let verification = json!({ "outcome": "failed", "run": format!("run of {task}"), "approach": approach, "files": [FILE],
             "error": format!("test checkout failed: {SYMPTOM}") });
         let report = json!({ "task": task, "verification": verification });
@@ -47,6 +47,7 @@ impl Project {
         assert_eq!(verdict["count"], 1, "{recorded}");
         let id = verdict["id"].as_str().expect("it is recorded");
         promoted(&self.orchestrator, task, id).await;
+        id.to_owned()
     }
 }
 
@@ -71,12 +72,19 @@ async fn agents_are_warned_of_what_failed_elsewhere_and_stopped_where_it_failed_
     let (mut mcp, begun) = project.begins(&first).await;
     assert_eq!(begun["warnings"], json!([]), "nothing has failed yet");
     assert_eq!(verdict(&mut mcp, &first, LONGER).await["verdict"], "allow");
-    project.fails(&first, LONGER).await;
+    let failed = project.fails(&first, LONGER).await;
 
     // The second one begins another task in another worktree: it is warned, and not stopped.
     let (mut mcp, begun) = project.begins(&second).await;
     assert_eq!(begun["opened"], true);
-    assert!(told(&begun["warnings"]).contains(SYMPTOM), "{begun}");
+    let warning = &begun["warnings"][0];
+    assert!(told(&begun["warnings"]).contains(LONGER), "{begun}");
+    let cited = warning["failures"][0]["record"].as_str();
+    let is_of_first = cited.is_some_and(|record| record.starts_with(&format!("{first}#")));
+    assert!(is_of_first, "{begun}");
+    assert_eq!(warning["failures"][0]["verification"], failed.as_str());
+    // What was published of the failure is at hand as well.
+    assert!(told(&begun["memories"]).contains(SYMPTOM), "{begun}");
     let checked = verdict(&mut mcp, &second, LONGER).await;
     assert_eq!(checked["verdict"], "warn", "{checked}");
     assert_eq!(checked["tried"][0]["task"], first.as_str());

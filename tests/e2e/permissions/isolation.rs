@@ -8,7 +8,7 @@ use sillok_core::scope::Level;
 
 use super::{counts, routes};
 use crate::code::comes;
-use crate::harness::samples::{STEERS, WRITES, permitted, put};
+use crate::harness::samples::{STEERS, WRITES, permitted, put, trajectory};
 use crate::harness::world::{log, open, verify};
 use crate::harness::{Client, ORG, PROJECT, WORKTREE, World, phrase};
 
@@ -42,6 +42,13 @@ impl Secret {
         let failed = json!({ "scope": task, "outcome": "failed", "source": "tests_failed", "run": "r",
             "error": text, "approach": text, "files": ["src/main.rs"], "symbols": ["main"] });
         admin.post("/v1/verifications", &failed).await.ok();
+        let closed = json!({ "scope": task, "closing": "done", "reason": "" });
+        admin.post("/v1/tasks/close", &closed).await.ok();
+        let orchestrator = world.principal(PrincipalKind::Orchestrator, &task).await;
+        let mut went = trajectory(&task, &record);
+        went["approach"] = json!(text);
+        went["lesson"] = json!(text);
+        orchestrator.post("/v1/trajectories", &went).await.ok();
         let beside = format!("{OTHER}/worktree/main/task/t");
         open(&admin, &beside).await;
         let writer = world.principal(PrincipalKind::Orchestrator, WORKTREE).await;
@@ -210,6 +217,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
     ]);
     all.extend(of_promotion(secret));
     all.extend(of_fixes(secret));
+    all.push(of_patterns(secret));
     all.extend(of_decisions(secret));
     all.extend(of_what_is_kept(secret));
     all.extend(of_graphs(secret));
@@ -396,6 +404,20 @@ fn of_fixes(secret: &Secret) -> [(Route, Vec<(Value, Ends)>); 2] {
         (("post", "/v1/fixes/check"), checked),
         (("get", "/v1/fixes/failed"), listed),
     ]
+}
+
+/// What asks for patterns: whoever looks for the same beside finds nothing.
+fn of_patterns(secret: &Secret) -> (Route, Vec<(Value, Ends)>) {
+    let asked = |scope: &str, failures_only: &str| json!({ "scope": scope, "query": secret.text, "failures_only": failures_only });
+    let scopes = [secret.task.as_str(), WORKTREE, PROJECT, ORG];
+    let forbidden = scopes.map(|scope| (asked(scope, "true"), Ends::Forbidden));
+    let mut cases = forbidden.to_vec();
+    for scope in [OTHER, secret.beside.as_str()] {
+        for failures_only in ["true", "false"] {
+            cases.push((asked(scope, failures_only), Ends::Blind));
+        }
+    }
+    (("get", "/v1/patterns/search"), cases)
 }
 
 /// What asks for one promotion, and what steers it.

@@ -17,7 +17,7 @@ pub(super) const ENTRIES: [(Level, &str, [bool; 4], bool); 4] = [
 ];
 
 /// Who may give which control command: agent, orchestrator, human, system.
-pub(super) const CONTROL: [(&str, [bool; 4]); 20] = [
+pub(super) const CONTROL: [(&str, [bool; 4]); 21] = [
     ("control/open_task", [YES, YES, YES, YES]),
     ("control/append_log", [YES, YES, YES, YES]),
     ("control/record_verification", [NO, YES, YES, YES]),
@@ -38,6 +38,7 @@ pub(super) const CONTROL: [(&str, [bool; 4]); 20] = [
     ("control/save_lock_up_to_project", [NO, YES, YES, NO]),
     ("control/save_lock_org", [NO, NO, YES, NO]),
     ("control/save_axis", [NO, NO, YES, NO]),
+    ("control/store_trajectory", [NO, YES, NO, NO]),
 ];
 
 /// Whether a control rule is about scopes of a level.

@@ -12,7 +12,7 @@ use sillok_store::keys::relay::RelayRow;
 use sillok_store::keys::{self, Family};
 
 use super::vault::Vault;
-use crate::harness::samples::put;
+use crate::harness::samples::{put, trajectory};
 use crate::harness::world::{log, promoted, verify};
 use crate::harness::{ORG, PROJECT, WORKTREE, World, phrase};
 
@@ -199,12 +199,24 @@ impl Life {
         )
         .await;
         verify(&admin, &self.tasks[0], PROJECT).await;
+        self.bank(world).await;
         self.questions.push((PROJECT.to_owned(), text));
         for run in ["r1", "r2"] {
             let failed = json!({ "scope": self.tasks[1], "outcome": "failed", "source": "tests_failed",
                 "run": run, "error": phrase(), "approach": phrase(), "files": ["src/main.rs"] });
             let id = admin.post("/v1/verifications", &failed).await.ok()["verification"].clone();
             promoted(&admin, &self.tasks[1], id.as_str().expect("it has an id")).await;
+        }
+    }
+
+    /// How agents went about a task that is done.
+    async fn bank(&self, world: &World) {
+        let (admin, task) = (world.admin(), &self.tasks[0]);
+        let orchestrator = world.principal(PrincipalKind::Orchestrator, ORG).await;
+        for _ in 0..2 {
+            let step = log(&admin, task, &phrase()).await;
+            let went = trajectory(task, &step);
+            orchestrator.post("/v1/trajectories", &went).await.ok();
         }
     }
 

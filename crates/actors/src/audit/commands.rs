@@ -2,7 +2,7 @@
 
 use sillok_core::circular::ErrorJudged;
 use sillok_core::command::{AnswerBody, CommandRecord};
-use sillok_core::id::EntryId;
+use sillok_core::id::{EntryId, Seq};
 use sillok_core::invariants::Invariant;
 use sillok_store::Txn;
 use sillok_store::keys::{self, Family, ScopeKey};
@@ -160,6 +160,7 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
             let saved = fold.told.evidence.get(&run.last);
             saved.is_some_and(|one| (one.id, one.hash, one.masked) == (*id, *hash, *masked))
         }),
+        AnswerBody::TrajectoryStored { seq } => is_trajectory(fold, run, *seq),
         AnswerBody::AnchorsAdded { ids } => run.is_some_and(|run| {
             let added = fold.told.anchors.range(run.first..=run.last);
             added.map(|(_, anchor)| anchor).eq(ids)
@@ -170,6 +171,12 @@ fn check_answer(fold: &Fold, run: Option<&CommandRun>, result: &AnswerBody) -> R
     } else {
         Err("the answer names what the events did not lead to".to_owned())
     }
+}
+
+/// Whether a command's one event is at this position, and tells of a trajectory.
+fn is_trajectory(fold: &Fold, run: Option<&CommandRun>, seq: Seq) -> bool {
+    let is_it = |run: &CommandRun| run.first == seq && run.last == seq;
+    run.is_some_and(is_it) && fold.told.trajectories.contains(&seq)
 }
 
 /// Whether a failure was judged as its answer says: the last event of the command tells what failed, where that is told.

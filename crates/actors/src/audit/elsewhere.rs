@@ -4,11 +4,10 @@
 //! That the rows which events lead to are there was checked with each scope. Here it is the other
 //! way round: everything that is there is explained.
 
-use sillok_core::circular::FailedApproach;
 use sillok_core::decision::{Edge, NamedEdge, Node};
 use sillok_core::entry::Head;
 use sillok_core::event::Body;
-use sillok_core::id::{EntryId, TokenId, VerificationId};
+use sillok_core::id::{EntryId, Seq, TokenId, VerificationId};
 use sillok_core::invariants::Invariant;
 use sillok_core::principal::{Actor, PrincipalKind};
 use sillok_core::scope::{Scope, ScopePrefix};
@@ -36,6 +35,7 @@ pub(super) async fn check<S: Store>(
         Family::Location,
         Family::Related,
         Family::FailedApproach,
+        Family::Trajectory,
         Family::Job,
         Family::Attempt,
         Family::Mark,
@@ -104,18 +104,8 @@ pub(crate) async fn is_explained(
             // The decision may have been changed since the row was read.
             Ok(is_said || rows::read(txn, key, keys::related::decode).await?.is_none())
         }
-        Family::FailedApproach => {
-            let (parsed, failed) = (
-                keys::failed_approach::parse(key)?,
-                keys::failed_approach::decode(key, value)?,
-            );
-            // What it says is compared with the events of its task, which lead to the row.
-            let fits = keys::failed_approach::Key::of(&failed) == parsed;
-            let is_said = fits && is_told(txn, &failed).await?;
-            // Its verification may have been erased since the row was read.
-            let read = keys::failed_approach::decode;
-            Ok(is_said || rows::read(txn, key, read).await?.is_none())
-        }
+        Family::FailedApproach => is_of_failure(txn, key, value).await,
+        Family::Trajectory => is_of_trajectory(txn, key, value).await,
         Family::Job => {
             let (parsed, job) = (keys::job::parse(key)?, keys::job::decode(key, value)?);
             let fits =
@@ -162,11 +152,45 @@ async fn is_declared(txn: &mut impl Txn, edge: &Edge) -> Result<bool, StoreError
 }
 
 /// Whether the event that an approach that failed names says so.
-async fn is_told(txn: &mut impl Txn, failed: &FailedApproach) -> Result<bool, StoreError> {
-    let key = keys::event::key(&ScopeKey::of(&failed.task), failed.seq);
+async fn is_of_failure(txn: &mut impl Txn, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+    let (parsed, failed) = (
+        keys::failed_approach::parse(key)?,
+        keys::failed_approach::decode(key, value)?,
+    );
+    // What it says is compared with the events of its task, which lead to the row.
+    let fits = keys::failed_approach::Key::of(&failed) == parsed;
+    let body = body_at(txn, &failed.task, failed.seq).await?;
+    let is_told =
+        matches!(body, Some(Body::FixFailed(told)) if told.verification == failed.verification);
+    // Its verification may have been erased since the row was read.
+    let read = keys::failed_approach::decode;
+    Ok(fits && is_told || rows::read(txn, key, read).await?.is_none())
+}
+
+/// Whether the event that a trajectory names tells of one.
+async fn is_of_trajectory(
+    txn: &mut impl Txn,
+    key: &[u8],
+    value: &[u8],
+) -> Result<bool, StoreError> {
+    let (parsed, stored) = (
+        keys::trajectory::parse(key)?,
+        keys::trajectory::decode(key, value)?,
+    );
+    // What it says is compared with the events of its task, which lead to the row.
+    let fits = keys::trajectory::Key::of(&stored) == parsed;
+    let body = body_at(txn, &stored.task, stored.seq).await?;
+    let is_told = matches!(body, Some(Body::TrajectoryStored(_)));
+    // It may have been erased since the row was read.
+    let read = keys::trajectory::decode;
+    Ok(fits && is_told || rows::read(txn, key, read).await?.is_none())
+}
+
+/// What the event at a position of a scope says; none where it was erased, or where there is none.
+async fn body_at(txn: &mut impl Txn, scope: &Scope, seq: Seq) -> Result<Option<Body>, StoreError> {
+    let key = keys::event::key(&ScopeKey::of(scope), seq);
     let event = rows::read(txn, &key, keys::event::decode).await?;
-    let body = event.and_then(|event| event.decode_body().ok().flatten());
-    Ok(matches!(body, Some(Body::FixFailed(told)) if told.verification == failed.verification))
+    Ok(event.and_then(|event| event.decode_body().ok().flatten()))
 }
 
 async fn verification(

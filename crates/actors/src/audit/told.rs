@@ -2,7 +2,7 @@
 //!
 //! Owns what is kept of it, for whoever compares answers, chunks, tokens and marks with it. It must not know how events are read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sillok_core::circular::ErrorJudged;
 use sillok_core::decision::Act;
@@ -54,6 +54,8 @@ pub(crate) struct Told {
     /// What followed from the errors with which fixes failed, by the events that tell of them. Which error it was, an event that
     /// was erased does not tell, and neither does the answer any more.
     pub(crate) judged: BTreeMap<Seq, ErrorJudged>,
+    /// Events that tell of trajectories.
+    pub(crate) trajectories: BTreeSet<Seq>,
 }
 
 impl Told {
@@ -91,6 +93,7 @@ impl Told {
                 self.versions.insert(seq, version);
             }
             Body::PromotionDropped { verification, .. } => self.dropped.push((*verification, seq)),
+            Body::TrajectoryStored(_) => drop(self.trajectories.insert(seq)),
             Body::FixFailed(failed) => {
                 if let (Some(seen), Some(task)) = (failed.error, state.task()) {
                     self.judged.insert(seq, task.judge(seen));

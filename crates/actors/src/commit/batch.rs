@@ -318,7 +318,9 @@ impl<S: Store, P: Protocol, T: Txn> Deciding<'_, S, P, T> {
         let protocol = self.shared.protocol;
         let may_repeat = matches!(submission.command, Command::Publish(_))
             && !protocol.keeps(Safeguard::PublishesOnce);
-        if may_repeat || !protocol.keeps(Safeguard::RemembersCommands) {
+        let may_count_again = matches!(submission.command, Command::StoreTrajectory(_))
+            && !protocol.keeps(Safeguard::CountsTrajectoriesOnce);
+        if may_repeat || may_count_again || !protocol.keeps(Safeguard::RemembersCommands) {
             return Ok(Ok(None));
         }
         let value = self

@@ -87,6 +87,7 @@ pub(super) fn is_written<P: Protocol>(protocol: P, change: &Change) -> bool {
             protocol.keeps(Safeguard::EndsFormerListing)
         }
         Change::ApproachErased(_) => protocol.keeps(Safeguard::ErasesFailedApproaches),
+        Change::TrajectoryErased(..) => protocol.keeps(Safeguard::ErasesTrajectories),
         Change::RelationRenamed { .. } if !protocol.keeps(Safeguard::RenamesRelations) => false,
         Change::RelatedTo { .. } | Change::RelationRenamed { .. } => {
             protocol.keeps(Safeguard::SavesRelationsWithDecision)

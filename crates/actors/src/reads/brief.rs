@@ -1,7 +1,8 @@
 //! Reading a brief: what holds for whoever works somewhere, in one snapshot.
 //!
-//! Owns how the lists of the loading order are read. The order itself is `core::brief`'s, and so is where a budget cuts. It
-//! must not know the index or the clock: a brief follows from what is stored, and the same state gives the same bytes.
+//! Owns how the lists of the loading order are read. The order itself is `core::brief`'s, and so is where a budget cuts; which
+//! failures a task is warned of is `core::bank`'s. It must not know the index or the clock: a brief follows from what is stored,
+//! and the same state gives the same bytes.
 
 use sillok_core::brief::{
     Brief, BriefBudget, BriefItem, Cutter, Layer, Lists, Step, loading_order,
@@ -19,6 +20,7 @@ use super::Reader;
 use super::anchors::{anchor_of, leads_of};
 use super::decisions::{head_of, version_of};
 use super::impact::{Look, Viewer, check_standing};
+use super::patterns::{WarnedOf, warned_of};
 use crate::errors::refusal;
 use crate::protocol::{Protocol, Safeguard};
 use crate::row_stream::RowStream;
@@ -37,8 +39,8 @@ pub struct BriefQuery {
 }
 
 impl<S: Store> Reader<S> {
-    /// The decisions that hold for whoever works in the scope of `viewer`, in the order of loading, and behind them the
-    /// anchors.
+    /// The decisions that hold for whoever works in the scope of `viewer`, in the order of loading, behind them the anchors, and
+    /// apart from these what a task is warned of.
     ///
     /// # Errors
     /// `not_found` for a decision or evidence at hand that is not there, was withdrawn or is not seen, `invalid_argument` where
@@ -52,8 +54,9 @@ impl<S: Store> Reader<S> {
         let mut txn = self.snapshot().await?;
         check_standing(&mut txn, viewer, &query.at, None).await?;
         let budget = query.budget;
+        let warned = warned_of(protocol, &mut txn, &viewer.scope, &self.rules.bank).await?;
         if protocol.keeps(Safeguard::LoadsByRank) {
-            return whole(protocol, &mut txn, viewer, query).await;
+            return whole(protocol, &mut txn, viewer, query, warned).await;
         }
         let query = BriefQuery {
             budget: BriefBudget {
@@ -62,7 +65,7 @@ impl<S: Store> Reader<S> {
             },
             ..query
         };
-        let loaded = whole(protocol, &mut txn, viewer, query).await?;
+        let loaded = whole(protocol, &mut txn, viewer, query, warned).await?;
         bugs::by_time(loaded, budget)
     }
 }
@@ -73,6 +76,7 @@ async fn whole<P: Protocol>(
     txn: &mut impl Txn,
     viewer: &Viewer,
     query: BriefQuery,
+    mut warned: WarnedOf,
 ) -> Result<Brief, Error> {
     let mut order = loading_order(&viewer.scope, &query.domain);
     if !protocol.keeps(Safeguard::LoadsGlobalLocks) {
@@ -85,6 +89,10 @@ async fn whole<P: Protocol>(
         .into_iter()
         .partition(|step| step.layer < Layer::Structural);
     let mut cutter = Cutter::new(query.budget);
+    if !protocol.keeps(Safeguard::WarnsLast) {
+        let early = std::mem::take(&mut warned);
+        cutter.take_warnings(early.warnings, early.cut);
+    }
     for step in &before {
         load(protocol, txn, step, &mut cutter).await?;
     }
@@ -100,6 +108,7 @@ async fn whole<P: Protocol>(
     for step in &behind {
         load(protocol, txn, step, &mut cutter).await?;
     }
+    cutter.take_warnings(warned.warnings, warned.cut);
     Ok(cutter.finish())
 }
 

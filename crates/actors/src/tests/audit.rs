@@ -20,6 +20,7 @@ use crate::audit::{self, AuditReport, Difference};
 use crate::rebuild::rebuild;
 use crate::rows::Place;
 
+mod banked;
 mod decided;
 mod failed;
 mod kept;
@@ -361,13 +362,14 @@ fn additions() -> Vec<(Vec<u8>, Vec<u8>)> {
     ]
 }
 
-/// The same, with those of decisions, evidence, anchors and what failed.
+/// The same, with those of decisions, evidence, anchors, what failed and trajectories.
 fn all_additions() -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
     let beside = decided::additions().into_iter().chain(kept::additions());
     additions()
         .into_iter()
         .chain(beside)
         .chain(failed::additions())
+        .chain(banked::additions())
 }
 
 #[test]
@@ -465,8 +467,9 @@ fn an_unfinished_promotion_that_was_finished_is_found() {
 }
 
 /// The families that a rebuild writes.
-const VIEW: [Family; 21] = [
+const VIEW: [Family; 22] = [
     Family::FailedApproach,
+    Family::Trajectory,
     Family::DeclaredRelation,
     Family::Evidence,
     Family::Anchor,

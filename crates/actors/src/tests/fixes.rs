@@ -8,4 +8,4 @@ mod older;
 mod recorded;
 mod stage;
 
-pub(super) use stage::Stage;
+pub(super) use stage::{Stage, approach, silent_ports};

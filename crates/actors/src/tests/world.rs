@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use sillok_builtin::embedder::HashEmbedder;
+use sillok_core::bank::Ended;
 use sillok_core::citation::Citation;
 use sillok_core::command::{
     AmendEntry, AnswerBody, AnswerReview, Command, CommandRecord, Replacement, Supersede,
@@ -212,6 +213,11 @@ impl World {
         self.verify(OTHER_TASK, verification(Outcome::Passed, "run 2"))
             .await;
         self.verify(FAILED_TASK, failure("run 3")).await;
+        for reward in [1.0, 0.5] {
+            let went = super::banked::went("read line by line", Ended::Succeeded, reward, 2);
+            self.give(PrincipalKind::Orchestrator, OTHER_TASK, went)
+                .await;
+        }
         // A denial is an event of its own, between two commands.
         let denied = submission(
             9_000,

@@ -12,7 +12,7 @@ pub struct Erase {
     /// The scope that holds it
     #[arg(long, env = "SILLOK_SCOPE", value_name = "SCOPE")]
     pub scope: Scope,
-    /// Records, by their positions in the scope's log
+    /// Records, and trajectories that were stored, by their positions in the scope's log
     #[arg(long, group = "what", value_delimiter = ',', value_name = "SEQ")]
     pub record: Vec<u64>,
     /// Entries, with all their versions

@@ -19,9 +19,9 @@ use sillok_server::api::{
     QuarantineView, RecallAnswer, RecallRequest, RecordQuery, RecordVerification, RecordView,
     RelationDeclared, ReportGate, ReportReuse, ResolveState, RestoreDecision, RestoreEntry,
     RetryPromotion, ReuseReported, ReviewEvidence, ReviewQuery, ReviewView, Reviewed, ReviewsQuery,
-    RevokeToken, SaveDecision, SaveEvidence, ScopeQuery, StatusView, Supersede, Superseded,
-    TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, UndoPromotion,
-    VerificationRecorded, VerificationView, WaitingPromotion,
+    RevokeToken, SaveDecision, SaveEvidence, ScopeQuery, StatusView, StoreTrajectory, Supersede,
+    Superseded, TaskChanged, TaskView, TokenMinted, TokenRevoked, TokenView, TrajectoryStored,
+    UndoPromotion, VerificationRecorded, VerificationView, WaitingPromotion,
 };
 
 use super::Client;
@@ -77,6 +77,8 @@ writes! {
     append_snapshot, append_snapshot_as: "/v1/snapshots", AppendSnapshot => Appended;
     /// Records a verification.
     record_verification, record_verification_as: "/v1/verifications", RecordVerification => VerificationRecorded;
+    /// Stores a trajectory.
+    store_trajectory, store_trajectory_as: "/v1/trajectories", StoreTrajectory => TrajectoryStored;
     /// Gives a promotion up.
     drop_promotion: "/v1/promotions/drop", DropPromotion => TaskChanged;
     /// Writes an entry.

@@ -10,6 +10,7 @@ use sillok_server::api::{
 
 use super::anchor::lead_line;
 use super::anchor::search::described;
+use super::bank::warnings;
 use super::decision::text::declared;
 use crate::args;
 use crate::diagram;
@@ -72,7 +73,9 @@ async fn deep(
 fn describe(style: Style, brief: &Brief) -> String {
     let (scope, domain) = (&brief.scope, &brief.domain);
     if brief.items.is_empty() && brief.cut.is_empty() {
-        return format!("nothing was decided in {scope} or above it that is about {domain}");
+        let nothing = format!("nothing was decided in {scope} or above it that is about {domain}");
+        let warned = warnings(style, &brief.warnings, brief.warnings_cut);
+        return [vec![nothing], warned].concat().join("\n");
     }
     let names = names(brief);
     let mut lines = vec![style.dim(&format!(
@@ -116,6 +119,7 @@ fn describe(style: Style, brief: &Brief) -> String {
     lines.extend(by_limits.map(|text| style.bad(&format!("structural: {text}"))));
     lines.extend(brief.cut.iter().map(|cut| style.bad(&cut_off(cut))));
     lines.extend(silent.map(|text| style.dim(&text)));
+    lines.extend(warnings(style, &brief.warnings, brief.warnings_cut));
     lines.join("\n")
 }
 
@@ -292,6 +296,8 @@ mod tests {
             cut: Vec::new(),
             impact_cut: None,
             empty_domain: false,
+            warnings: Vec::new(),
+            warnings_cut: false,
         }
     }
 

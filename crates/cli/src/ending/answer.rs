@@ -2,7 +2,7 @@
 //!
 //! Owns that each request gets an answer, and that what was run is not run again because it could not be recorded at once. This
 //! is `sillok verify`, with the command and the work tree that the configuration names, under a token of its own that counts for
-//! this run. Which requests there are is its caller's.
+//! this run. Which requests there are is its caller's; what is left of a task that passed, `went`'s.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use sillok_server::api::{
 };
 
 use super::patience::patiently;
-use super::{Ending, commands};
+use super::{Ending, commands, went};
 use crate::args::Touched;
 use crate::client::Client;
 use crate::execution::Execution;
@@ -89,6 +89,7 @@ impl Ending {
             Ok(Some((asked, answer))) => {
                 let (known, rest) = fresh.split_at(asked);
                 tell(orchestrator, known, &answer).await;
+                self.leave(orchestrator, known.last(), &answer).await;
                 rest
             }
             Ok(None) => fresh.as_slice(),
@@ -101,6 +102,30 @@ impl Ending {
         if let Some(last) = rest.last() {
             let answer = Box::pin(self.verified(orchestrator, last)).await;
             tell(orchestrator, rest, &answer).await;
+            self.leave(orchestrator, Some(last), &answer).await;
+        }
+    }
+
+    /// Stores how a task was gone about that passed, for whoever comes after. The agent was answered: where that cannot be, the
+    /// task has passed all the same.
+    async fn leave(&self, orchestrator: &Client, last: Option<&&EventView>, answer: &EndAnswer) {
+        let Some(event) = last.filter(|_| answer.outcome == Outcome::Passed) else {
+            return;
+        };
+        let stored = match patiently(|| asked_of(&self.client, event)).await {
+            Ok(asked) => patiently(|| went::store(orchestrator, event, &asked)).await,
+            Err(failure) => Err(failure),
+        };
+        match stored {
+            Ok(()) => {}
+            // It was stored before, when more or less stood around it.
+            Err(failure) if failure.code() == Some(ErrorCode::CommandReused) => {}
+            Err(failure) => {
+                let task = &event.scope;
+                note(&format!(
+                    "how {task} was gone about is not stored: {failure}"
+                ));
+            }
         }
     }
 
@@ -423,7 +448,7 @@ mod tests {
             summary: "s".to_owned(),
             approach: Some(approach.to_owned()),
             files: vec!["src/a.rs".to_owned(); files],
-            symbols: Vec::new(),
+            ..EndRequest::default()
         };
         let (approach, touched) = tried(asked("lock by row", 64));
         assert_eq!(approach.as_deref(), Some("lock by row"));

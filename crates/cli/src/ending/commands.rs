@@ -24,6 +24,11 @@ pub(super) fn answer(event: &EventView) -> CommandId {
     derived(event, "answer", &[])
 }
 
+/// Of what is left of a task that passed.
+pub(super) fn trajectory(event: &EventView) -> CommandId {
+    derived(event, "trajectory", &[])
+}
+
 fn derived(event: &EventView, purpose: &str, more: &[&[u8]]) -> CommandId {
     let (scope, command) = (event.scope.to_string(), event.command.to_string());
     let seq = event.seq.get().to_le_bytes();

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Brief, BriefBudget, BriefItem, Cut, Layer, structural_max};
+use crate::bank::Warning;
 use crate::error::{Error, ErrorCode};
 use crate::impact::{self, Impact};
 use crate::limits::BRIEF_COUNTED_MAX;
@@ -35,6 +36,8 @@ pub struct Cutter {
     left_out: BTreeMap<Layer, (usize, bool)>,
     counted: usize,
     impact_cut: Option<impact::Cut>,
+    warnings: Vec<Warning>,
+    warnings_cut: bool,
 }
 
 impl Cutter {
@@ -49,6 +52,8 @@ impl Cutter {
             left_out: BTreeMap::new(),
             counted: 0,
             impact_cut: None,
+            warnings: Vec::new(),
+            warnings_cut: false,
         }
     }
 
@@ -56,7 +61,7 @@ impl Cutter {
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.full
-            || self.items.len() >= self.budget.items_max
+            || self.items.len() + self.warnings.len() >= self.budget.items_max
             || self.bytes >= self.budget.bytes_max
     }
 
@@ -114,6 +119,24 @@ impl Cutter {
         }
     }
 
+    /// Takes warnings as long as they fit, behind all items: nothing is taken behind a place where the brief was cut, and no
+    /// warning leaves an item out. `cut` says whether there are more than these.
+    pub fn take_warnings(&mut self, warnings: Vec<Warning>, cut: bool) {
+        self.warnings_cut |= cut;
+        for warning in warnings {
+            let bytes = warning.bytes();
+            let items = self.items.len() + self.warnings.len();
+            let fits = items < self.budget.items_max && self.bytes + bytes <= self.budget.bytes_max;
+            if self.full || !fits {
+                self.full = true;
+                self.warnings_cut = true;
+                return;
+            }
+            self.bytes += bytes;
+            self.warnings.push(warning);
+        }
+    }
+
     /// How many rows of a list are worth looking at when nothing is taken any more: those that are counted, and one, which
     /// tells whether there are more. So no more rows than [`BRIEF_COUNTED_MAX`] and one for each list are looked at.
     #[must_use]
@@ -148,6 +171,8 @@ impl Cutter {
             bytes: self.bytes as u64,
             cut: cut.collect(),
             impact_cut: self.impact_cut,
+            warnings: self.warnings,
+            warnings_cut: self.warnings_cut,
         }
     }
 

@@ -15,6 +15,7 @@ use crate::time::Timestamp;
 
 mod hints;
 mod room;
+mod warned;
 
 use hints::{Hint, any_hints};
 

@@ -190,7 +190,7 @@ fn keep_named(kept: &mut Vec<&str>, others: &[String], of: fn(&str) -> String) {
 
 impl Approach {
     /// As much of it as is told to who asks, and whether that is less than all.
-    pub(super) fn in_short(&self) -> (Self, bool) {
+    pub(crate) fn in_short(&self) -> (Self, bool) {
         let end = if self.text.len() > FIX_TOLD_BYTES_MAX {
             whole_before(&self.text, FIX_TOLD_BYTES_MAX)
         } else {

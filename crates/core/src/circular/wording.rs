@@ -92,13 +92,19 @@ impl Term {
         Self(bits)
     }
 
+    /// Its bits.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
     /// Whether it is a file or a symbol.
-    pub(super) const fn is_place(self) -> bool {
+    pub(crate) const fn is_place(self) -> bool {
         self.0 & PLACE != 0
     }
 
     /// Whether it is a number, or a unit of something.
-    pub(super) const fn is_number(self) -> bool {
+    pub(crate) const fn is_number(self) -> bool {
         self.0 & NUMBER != 0
     }
 
@@ -217,11 +223,11 @@ pub(super) fn words_of(text: &str) -> Vec<Term> {
 }
 
 /// Whether a term is among some that are in order.
-pub(super) fn holds(terms: &[Term], term: Term) -> bool {
+pub(crate) fn holds(terms: &[Term], term: Term) -> bool {
     terms.binary_search(&term).is_ok()
 }
 
-pub(super) fn in_order(mut terms: Vec<Term>) -> Vec<Term> {
+pub(crate) fn in_order(mut terms: Vec<Term>) -> Vec<Term> {
     terms.sort_unstable();
     terms.dedup();
     terms

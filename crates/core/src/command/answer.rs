@@ -170,6 +170,11 @@ pub enum AnswerBody {
         /// What follows from the error; none where none is told.
         judged: Option<ErrorJudged>,
     },
+    /// A trajectory was stored.
+    TrajectoryStored {
+        /// The event that tells of it.
+        seq: Seq,
+    },
 }
 
 /// What the store remembers of a command.

@@ -63,6 +63,7 @@ impl Command {
             | Self::RestoreDecision { .. } => WireVersion::WITH_DECISIONS,
             Self::EraseVerifications(_) => WireVersion::WITH_FAILURES,
             Self::ReportGate(_) => WireVersion::WITH_GATE,
+            Self::StoreTrajectory(_) => WireVersion::WITH_TRAJECTORIES,
             _ => WireVersion::FIRST,
         }
     }
@@ -90,6 +91,8 @@ impl NewFailure {
 mod tests {
     use super::*;
     use crate::anchor::NewAnchor;
+    use crate::bank::{Ended, NewTrajectory, Reward};
+    use crate::circular::Approach;
     use crate::citation::Excerpt;
     use crate::command::SaveDecision;
     use crate::decision::{DeclaredKind, Domain, NewDecision, Node, Rank, Reach};
@@ -213,6 +216,20 @@ mod tests {
         other.said.error = Some("another".into());
         let digest = |failure: NewFailure| Command::RecordFailure(Box::new(failure)).digest();
         assert_ne!(digest(one), digest(other));
+    }
+
+    #[test]
+    fn a_trajectory_waits_until_all_nodes_read_it() {
+        let store = Command::StoreTrajectory(Box::new(NewTrajectory {
+            kind: "bugfix".parse().unwrap(),
+            approach: Approach::default(),
+            ended: Ended::Failed,
+            reward: Reward::of(-1.0).unwrap(),
+            lesson: String::new(),
+            steps: Vec::new(),
+        }));
+        assert_eq!(store.since(), WireVersion::WITH_TRAJECTORIES);
+        assert_eq!(store.read_by(WireVersion::WITH_FAILURES), None);
     }
 
     #[test]

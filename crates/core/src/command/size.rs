@@ -74,6 +74,7 @@ impl Command {
                 }
                 Self::RecordVerification(said) => said.written_bytes(),
                 Self::RecordFailure(failure) => failure.written_bytes(),
+                Self::StoreTrajectory(new) => new.written_bytes(),
                 Self::EraseVerifications(erase) => {
                     size_of_val(erase.verifications.as_slice()) + erase.reason.len()
                 }

@@ -117,16 +117,20 @@ fn bodies(erasing: Erasing, reason: &str) -> Result<Vec<Body>, Error> {
     Ok(sealed.collect())
 }
 
-/// The record at a position. One that a promotion may be reading is not erased: it would publish what it read.
+/// The record or the trajectory at a position. A record that a promotion may be reading is not erased: it would publish what it
+/// read.
 fn record<'a>(context: &Context<'a>, seq: Seq) -> Result<&'a KnownEvent, Error> {
     let known = context.facts.events.get(&seq).and_then(Option::as_ref);
     let event = known.ok_or_else(|| {
         let why = format!("{} has no event {seq}", context.scope());
         Error::new(ErrorCode::NotFound, why)
     })?;
+    if event.header.kind == EventKind::TrajectoryStored {
+        return Ok(event);
+    }
     if event.header.kind != EventKind::RecordAppended {
         let why = format!(
-            "event {seq} is {}: staged records are erased by their positions, entries and offers by their ids",
+            "event {seq} is {}: staged records and trajectories are erased by their positions, entries and offers by their ids",
             event.header.kind.as_str()
         );
         return Err(Error::new(ErrorCode::InvalidArgument, why));

@@ -174,7 +174,7 @@ fn fix_failed(
 }
 
 /// A masked text as far as there is room for it: in place of a short secret more may stand.
-fn as_far_as(bytes_max: usize, masked: Cow<'_, str>) -> String {
+pub(super) fn as_far_as(bytes_max: usize, masked: Cow<'_, str>) -> String {
     let mut text = masked.into_owned();
     if text.len() > bytes_max {
         text.truncate(whole_before(&text, bytes_max));

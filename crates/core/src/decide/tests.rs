@@ -14,5 +14,6 @@ mod publishing;
 mod restoring;
 mod retiring;
 mod tasks;
+mod trajectories;
 mod undoing;
 mod world;

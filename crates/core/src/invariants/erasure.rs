@@ -46,6 +46,10 @@ pub(super) fn event_applies(state: &State, erased: &ContentErased) -> Result<(),
                 let what = format!("question {id} was never raised");
                 chained(state.review(*id).is_some(), what)?;
             }
+            Body::TrajectoryStored(_) => {
+                let what = format!("event {seq} stored no trajectory of a task");
+                chained(state.task().is_some(), what)?;
+            }
             rest => {
                 memory::rest_applies(state, rest, seq)?;
                 verification::rest_applies(state, rest, seq)?;

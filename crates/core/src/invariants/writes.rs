@@ -75,6 +75,7 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         Body::VerificationRecorded(_) | Body::FixFailed(_) | Body::PromotionDropped { .. } => {
             Access::Control(Control::RecordVerification)
         }
+        Body::TrajectoryStored(_) => Access::Control(Control::StoreTrajectory),
         Body::Promoted { .. } | Body::Published { .. } => Access::CarryOut,
         Body::EntryCreated(_)
         | Body::EntryAmended(_)

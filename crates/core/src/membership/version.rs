@@ -46,8 +46,10 @@ impl WireVersion {
     pub const WITH_FAILURES: Self = Self(9);
     /// The first one whose nodes read that an entry's code is gone, or lies elsewhere.
     pub const WITH_GATE: Self = Self(10);
+    /// The first one whose nodes keep trajectories.
+    pub const WITH_TRAJECTORIES: Self = Self(11);
     /// The newest one that this build knows.
-    pub const NEWEST: Self = Self(10);
+    pub const NEWEST: Self = Self(11);
 
     /// Its number.
     #[must_use]
@@ -130,9 +132,9 @@ mod tests {
     #[test]
     fn the_older_one_wins_until_all_are_new() {
         let (first, newest) = (WireVersion::FIRST, WireVersion::NEWEST);
-        assert_eq!(spoken(newest, &nodes(&[(9, false), (1, false)])), first);
-        assert_eq!(spoken(newest, &nodes(&[(9, false), (1, true)])), newest);
-        assert_eq!(spoken(newest, &nodes(&[(9, false), (10, false)])), newest);
+        assert_eq!(spoken(newest, &nodes(&[(11, false), (1, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(11, false), (1, true)])), newest);
+        assert_eq!(spoken(newest, &nodes(&[(11, false), (12, false)])), newest);
         assert_eq!(spoken(first, &nodes(&[(8, false)])), first);
         assert_eq!(spoken(newest, &Nodes::new()), newest);
     }

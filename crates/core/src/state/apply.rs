@@ -45,6 +45,7 @@ impl State {
             | Body::FixFailed(_)
             | Body::Promoted { .. }
             | Body::PromotionDropped { .. } => self.apply_to_task(body, at),
+            Body::TrajectoryStored(stored) => vec![self.trajectory_stored(stored, at)],
             Body::Published {
                 source,
                 verification,

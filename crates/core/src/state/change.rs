@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::anchor::Anchor;
+use crate::bank::Trajectory;
 use crate::circular::FailedApproach;
 use crate::decision::{
     DecisionHead, DecisionName, DecisionVersion, DeclaredRelation, Domain, Edge, Rank,
@@ -60,6 +61,10 @@ pub enum Change {
     ApproachFailed(Box<FailedApproach>),
     /// An approach that failed, of which the event with this position told before it was erased.
     ApproachErased(Seq),
+    /// How an agent went about the task, never changed afterwards.
+    TrajectoryStored(Box<Trajectory>),
+    /// A trajectory, of which the event with this position and time told before it was erased.
+    TrajectoryErased(Seq, Timestamp),
     /// A promotion to carry out.
     JobAdded(Job),
     /// A promotion that is finished.

@@ -39,6 +39,10 @@ impl State {
                 Body::VerificationRecorded(rest) => {
                     changes.push(Change::Verification(rest.clone()));
                 }
+                Body::TrajectoryStored(_) => {
+                    let (seq, time) = (event.at.seq, event.at.time);
+                    changes.push(Change::TrajectoryErased(seq, time));
+                }
                 Body::FixFailed(rest) => changes.extend(self.fix_erased(rest, event.at.seq)),
                 _ => {}
             }

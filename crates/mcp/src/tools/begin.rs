@@ -4,16 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sillok_core::error::ErrorCode;
-use sillok_core::limits::BRIEF_BYTES_USUAL;
 
 use super::forms::no;
 use super::remembered::{Found, Memory};
+use super::warned::{self, Warned, Warning};
 use crate::api::Api;
 use crate::budget::{Budget, Cut, Give};
 use crate::call::{Call, command};
 use crate::data::{marked, marked_again, shortened};
 use crate::limits::{
-    BRIEF_TOKENS_USUAL, OWN_WORDS_PART, WARNING_QUERY_BYTES_MAX, WARNINGS_MAX, WARNINGS_PART,
+    BRIEF_TOKENS_USUAL, FAILED_MEMORIES_MAX, FAILED_QUERY_BYTES_MAX, OWN_WORDS_PART, WARNINGS_PART,
 };
 use crate::refusal::Refusal;
 
@@ -65,12 +65,18 @@ pub(crate) struct Output {
     shortened: bool,
     /// What was decided and holds here, the first to be followed first.
     brief: Vec<Item>,
-    /// How work like this failed before. Each names the memory that it comes from.
-    warnings: Vec<Memory>,
-    /// Warnings could not be looked for; this says why.
+    /// What failed in other tasks of the project and is like this one. Each cites the failures that it comes from.
+    warnings: Vec<Warning>,
+    /// More failed in the project than is told or was looked at.
+    #[serde(skip_serializing_if = "no")]
+    more_failed: bool,
+    /// What was published of failures like it.
+    memories: Vec<Memory>,
+    /// These memories could not be looked for; this says why.
     #[serde(skip_serializing_if = "Option::is_none")]
-    no_warnings: Option<String>,
-    /// What there was no room for: items from the end of the brief, then warnings.
+    no_memories: Option<String>,
+    /// What there was no room for: items from the end of the brief, then warnings, named by the last failure that each comes
+    /// from, then memories.
     #[serde(skip_serializing_if = "Cut::is_nothing")]
     cut: Cut,
     /// Items of the brief that the server itself left out, by layer: more than it gives at once.
@@ -127,6 +133,10 @@ struct Brief {
     cut: Vec<LayerCut>,
     #[serde(default)]
     empty_domain: bool,
+    #[serde(default)]
+    warnings: Vec<Warned>,
+    #[serde(default)]
+    warnings_cut: bool,
 }
 
 /// An item as the API gives it, of any sort.
@@ -175,13 +185,15 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
     let mut for_warnings = budget.part(WARNINGS_PART);
     let (brief, mut cut, told) = brief(call, &input, &mut budget).await?;
     for_warnings.give_back(budget);
-    let (warnings, no_warnings) = match failures(call, &input.task, &task).await {
+    let (warnings, cut_off) = warned::given(told.warnings, &mut for_warnings);
+    cut.add(cut_off);
+    let (memories, no_memories) = match failures(call, &input.task, &task).await {
         Ok(found) => (found, None),
         // A task begins also where nothing can be searched: it is said, and not hidden.
         Err(refusal) => (Vec::new(), Some(refusal.text())),
     };
-    let (warnings, cut_off) = for_warnings.fill(
-        warnings,
+    let (memories, cut_off) = for_warnings.fill(
+        memories,
         Give::WhatFits,
         |memory| &memory.data,
         |memory| memory.entry.clone(),
@@ -196,7 +208,9 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         opened,
         brief,
         warnings,
-        no_warnings,
+        more_failed: told.warnings_cut,
+        memories,
+        no_memories,
         cut,
         left_out: told.cut,
         empty_domain: told.empty_domain,
@@ -244,6 +258,8 @@ fn unopened(refusal: Refusal) -> Refusal {
 struct Told {
     cut: Vec<LayerCut>,
     empty_domain: bool,
+    warnings: Vec<Warned>,
+    warnings_cut: bool,
 }
 
 async fn brief<A: Api>(
@@ -251,9 +267,8 @@ async fn brief<A: Api>(
     input: &Input,
     budget: &mut Budget,
 ) -> Result<(Vec<Item>, Cut, Told), Refusal> {
-    let mut body = json!({
-        "scope": input.task, "at": input.at, "bytes_max": budget.bytes().min(BRIEF_BYTES_USUAL),
-    });
+    // A brief as large as usual, whatever there is room for here: warnings stand in the room that its items leave.
+    let mut body = json!({ "scope": input.task, "at": input.at });
     if let Some(domain) = &input.domain {
         body["domain"] = json!(domain);
     }
@@ -264,11 +279,13 @@ async fn brief<A: Api>(
     let told = Told {
         cut: brief.cut,
         empty_domain: brief.empty_domain,
+        warnings: brief.warnings,
+        warnings_cut: brief.warnings_cut,
     };
     Ok((items, cut, told))
 }
 
-/// What failed before and is like the task.
+/// What was published of failures that are like the task.
 async fn failures<A: Api>(
     call: &Call<'_, A>,
     scope: &str,
@@ -276,7 +293,7 @@ async fn failures<A: Api>(
 ) -> Result<Vec<Memory>, Refusal> {
     let words = format!("{}\n{}", task.title, task.description);
     let body = json!({
-        "scope": scope, "query": shortened(&words, WARNING_QUERY_BYTES_MAX), "failures_only": true, "limit": WARNINGS_MAX,
+        "scope": scope, "query": shortened(&words, FAILED_QUERY_BYTES_MAX), "failures_only": true, "limit": FAILED_MEMORIES_MAX,
     });
     let found: Failures = call.ask("/v1/recall", &body).await?;
     Ok(found.results.into_iter().map(Memory::from).collect())

@@ -5,6 +5,7 @@ use core::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use sillok_core::bank::TaskKind;
 use sillok_core::circular::{Approach, order};
 use sillok_core::error::ErrorCode;
 use sillok_core::principal::PrincipalKind;
@@ -26,7 +27,7 @@ pub(crate) struct Input {
     task: String,
     /// What you did, in a few sentences.
     summary: String,
-    /// How you did it, in words. Should the verification fail, others are warned of it.
+    /// How you did it, in words. Should the verification fail, others are warned of it; should it pass, others find it.
     #[serde(default)]
     approach: Option<String>,
     /// The files that it touched, by their paths from the root of the work tree.
@@ -37,6 +38,9 @@ pub(crate) struct Input {
     #[serde(default)]
     #[schemars(length(max = 64))]
     symbols: Vec<String>,
+    /// What sort of task it was, such as `bugfix`: 1 to 64 of a-z 0-9 . _ -
+    #[serde(default)]
+    kind: Option<String>,
     /// How long to wait for the verification, in milliseconds; 20000 when absent.
     #[serde(default)]
     #[schemars(range(max = 60_000))]
@@ -126,6 +130,7 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
         approach: input.approach,
         files: input.files,
         symbols: input.symbols,
+        kind: input.kind,
     };
     let body = json!({ "scope": input.task, "event_type": REQUESTED, "payload": asked });
     let appended: Appended = call.write("/v1/memory-events", &body, id).await?;
@@ -143,6 +148,9 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
 
 /// Checks that what was tried can be recorded, before anything is run for it.
 fn check(input: &Input) -> Result<(), Refusal> {
+    if let Some(kind) = &input.kind {
+        kind.parse::<TaskKind>().map_err(Refusal::from)?;
+    }
     let Some(approach) = &input.approach else {
         return Ok(());
     };

@@ -69,7 +69,7 @@ async fn a_task_is_opened_once_and_joined_by_others() {
         data.contains("One owner.") && !data.contains('\u{1b}'),
         "{data}"
     );
-    assert_eq!(begun["warnings"][0]["entry"], ENTRY);
+    assert_eq!(begun["memories"][0]["entry"], ENTRY);
     assert_eq!(begun["left_out"][0]["items"], 2);
     let other = Client::of(&api, ORCHESTRATOR).await;
     let joined = Client::ok(other.call("begin_task", asked).await);
@@ -83,19 +83,49 @@ async fn a_task_is_opened_once_and_joined_by_others() {
 }
 
 #[tokio::test]
-async fn warnings_that_cannot_be_looked_for_are_said_and_stop_nothing() {
+async fn a_task_in_whose_project_nothing_failed_is_warned_of_nothing() {
     let api = SmallApi::new();
     api.set(|stored| stored.found = 0);
     let client = Client::of(&api, AGENT).await;
-    let begun = Client::ok(
-        client
-            .call("begin_task", json!({ "task": TASK, "title": "T" }))
-            .await,
-    );
-    assert_eq!(
-        (&begun["warnings"], &begun["no_warnings"]),
-        (&json!([]), &Value::Null)
-    );
+    let begin = json!({ "task": TASK, "title": "T" });
+    let begun = Client::ok(client.call("begin_task", begin).await);
+    for list in ["warnings", "memories"] {
+        assert_eq!(begun[list], json!([]), "{begun}");
+    }
+    for absent in ["no_memories", "more_failed", "cut"] {
+        assert_eq!(begun[absent], Value::Null, "{begun}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_warned_with_the_failures_that_say_so_within_its_budget() {
+    let api = SmallApi::new();
+    api.set(|stored| stored.found = 3);
+    let client = Client::of(&api, AGENT).await;
+    let begin = json!({ "task": TASK, "title": "T" });
+    let begun = Client::ok(client.call("begin_task", begin).await);
+    let warnings = begun["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 3, "{begun}");
+    let last = |number: usize| format!("{PROJECT}/worktree/w/task/before#{number}");
+    for (warning, number) in warnings.iter().zip(1..) {
+        assert_eq!(warning["failures"][0]["record"], last(number));
+        assert_eq!(warning["failures"][0]["verification"], ENTRY);
+        // What somebody wrote ends no mark.
+        let data = warning["data"].as_str().unwrap();
+        assert_eq!(data.matches("</recalled-data").count(), 1, "{data}");
+        assert!(
+            data.contains("failed: carts waited\nfiles: src/a.rs"),
+            "{data}"
+        );
+    }
+    // With little room, what is left out is named by the last failure that it comes from.
+    let begin = json!({ "task": TASK, "budget_tokens": 100 });
+    let begun = Client::ok(client.call("begin_task", begin).await);
+    assert_eq!(begun["warnings"], json!([]), "{begun}");
+    let cut = begun["cut"]["handles"].as_array().unwrap();
+    for number in 1..=3 {
+        assert!(cut.contains(&json!(last(number))), "{begun}");
+    }
 }
 
 #[tokio::test]

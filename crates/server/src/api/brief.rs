@@ -18,12 +18,12 @@ use utoipa::ToSchema;
 
 use super::decision::content_in;
 use super::impact::nodes;
-use super::{Actor, BriefAnchor, Claim, DecisionText, Edge, ImpactCut, Relation, schema};
+use super::{Actor, BriefAnchor, Claim, DecisionText, Edge, ImpactCut, Relation, Warning, schema};
 
 /// Stands at the end of what is affected where no layer of the brief has its text.
 const NOT_LOADED: &str = "what it says stands in no layer of this brief, and is read by itself";
 
-/// Asks for the decisions that hold for whoever works in a scope.
+/// Asks for the decisions that hold for whoever works in a scope, and for what a task is warned of.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BriefRequest {
@@ -41,11 +41,11 @@ pub struct BriefRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::Node>)]
     pub at: Vec<String>,
-    /// At most so many items, 1 to 1000; 200 when absent.
+    /// At most so many items and warnings, 1 to 1000; 200 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items_max: Option<usize>,
-    /// At most so many bytes of items, up to 4 MiB; 256 KiB when absent. Counted as items are stored: what JSON and the
-    /// marks of data add does not count.
+    /// At most so many bytes of items and warnings, up to 4 MiB; 256 KiB when absent. Counted as items are stored: what JSON and
+    /// the marks of data add does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_max: Option<usize>,
 }
@@ -85,7 +85,7 @@ pub struct Brief {
     pub domain: Domain,
     /// The items, the first to be loaded first.
     pub items: Vec<BriefItem>,
-    /// Bytes of the items, as the budget counts them.
+    /// Bytes of the items and of the warnings, as the budget counts them.
     pub bytes: u64,
     /// What was left out, by layer; with no `impact_cut` beside it, all is there when it is empty. The budget cuts from the
     /// end, and whole items. The structural layer takes at most a quarter of what the policies before it leave of the budget, of
@@ -100,6 +100,13 @@ pub struct Brief {
     /// otherwise, and for `global`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub empty_domain: bool,
+    /// What failed in other tasks of the project and is like the task, where the scope is one; 16 at most. They have the room
+    /// that all items leave, so that none of them moves or cuts off an item.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+    /// Whether there are more of them than are told, or more failed in the project than was looked at.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warnings_cut: bool,
 }
 
 /// One item of a brief. Whatever somebody wrote or named stands in its `data_marked_text`, which is what a model is to be
@@ -245,6 +252,8 @@ impl Brief {
             cut: cut.collect(),
             impact_cut: brief.impact_cut.map(Into::into),
             empty_domain,
+            warnings: brief.warnings.into_iter().map(Into::into).collect(),
+            warnings_cut: brief.warnings_cut,
         }
     }
 }
@@ -417,6 +426,8 @@ mod tests {
                 }]
             }),
             impact_cut: None,
+            warnings: Vec::new(),
+            warnings_cut: false,
         };
         let scope = Scope::parse("org/a").unwrap();
         let told = Brief::of(scope, domain.parse().unwrap(), found);

@@ -21,7 +21,7 @@ pub struct EraseContent {
     /// The scope that holds it.
     #[schema(value_type = schema::Scope)]
     pub scope: String,
-    /// Positions of staged records.
+    /// Positions of staged records, and of trajectories that were stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<u64>,
     /// Entries.

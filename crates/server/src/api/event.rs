@@ -4,10 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sillok_core::bank::Step;
 use sillok_core::entry::Metadata;
 use sillok_core::event::{
     AnchorAdded, Body, DecisionSaved, EntryAmended, EntryCreated, EntryMerged, EventKind,
-    EvidenceSaved, FixFailed, Text,
+    EvidenceSaved, FixFailed, Text, TrajectoryStored,
 };
 use sillok_core::id::{CommandId, EntryId, Seq};
 use sillok_core::promotion;
@@ -162,7 +163,25 @@ pub fn body_json(body: &Body) -> Value {
             meaning,
         } => json!({ "name": name, "reach": reach, "meaning": meaning }),
         Body::FixFailed(failed) => failed_json(failed),
+        Body::TrajectoryStored(stored) => trajectory_json(stored),
     }
+}
+
+/// What an event shows of a trajectory.
+fn trajectory_json(stored: &TrajectoryStored) -> Value {
+    let step = |step: &Step| match step.bytes {
+        None => json!({ "record": step.record }),
+        Some((from, to)) => json!({ "record": step.record, "from": from, "to": to }),
+    };
+    json!({
+        "kind": stored.kind,
+        "title": stored.title,
+        "approach": stored.approach,
+        "ended": stored.ended,
+        "reward": stored.reward,
+        "lesson": stored.lesson,
+        "steps": stored.steps.iter().map(step).collect::<Vec<_>>(),
+    })
 }
 
 /// What an event shows of a fix that failed.

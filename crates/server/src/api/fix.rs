@@ -68,7 +68,7 @@ impl CheckFix {
 }
 
 /// What somebody tried.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Approach {
     /// In words.
     pub text: String,

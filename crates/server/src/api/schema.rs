@@ -106,6 +106,10 @@ named! {
     );
     /// Why an error is judged as it is.
     ErrorReason = one_of("Why an error is judged as it is.", core::circular::ErrorReason::ALL.iter().map(|reason| reason.as_str()));
+    /// What a trajectory came to.
+    Ended = one_of("What a trajectory came to.", core::bank::Ended::ALL.iter().map(|ended| ended.as_str()));
+    /// What sort of task it was.
+    TaskKind = text("What sort of task it was: 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused.");
     /// Where a verification comes from.
     VerificationSource = one_of(
         "Where a verification comes from.",

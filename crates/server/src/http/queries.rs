@@ -1,5 +1,5 @@
-//! The queries of graphs, the searches behind anchors and the checks of fixes that are under way: each holds much of what others
-//! need as well.
+//! The queries of graphs, the searches behind anchors and the checks of fixes that are under way, with which searches of patterns
+//! count: each holds much of what others need as well.
 //!
 //! Owns how many there may be of each sort, in all and of one organisation, and that a turn is given back.
 
@@ -87,14 +87,16 @@ impl App {
             .turn(scope, most, "searches behind anchors")
     }
 
-    /// A turn for one more check of a fix of a task.
+    /// A turn for one more check of a fix of a task, or search of the patterns around a scope.
     ///
     /// # Errors
     /// `busy` when its organisation, or all together, have as many under way as there may be.
     pub(super) fn check_turn(&self, task: &Scope) -> Result<Turn, Error> {
         let config = &self.inner.config;
         let most = (config.fix_checks_max, config.fix_checks_per_org_max);
-        self.inner.checks.turn(task, most, "checks of fixes")
+        self.inner
+            .checks
+            .turn(task, most, "checks of fixes and searches of patterns")
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod anchors;
 mod backup;
+mod bank;
 mod brief;
 mod checkpoint;
 mod code;
@@ -69,6 +70,11 @@ fn judging() -> OpenApiRouter<App> {
 
 /// All other routes.
 pub(super) fn interface() -> OpenApiRouter<App> {
+    of_tasks().merge(of_memory()).merge(of_nodes())
+}
+
+/// What happens in tasks, how they end, and what is left of them.
+fn of_tasks() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(document::empty())
         .routes(routes!(tasks::open, tasks::list))
         .routes(routes!(tasks::show))
@@ -88,8 +94,15 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(verifications::undo))
         .routes(routes!(fixes::check))
         .routes(routes!(fixes::failed))
+        .routes(routes!(bank::store))
+        .routes(routes!(bank::search))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::drop_promotion))
+}
+
+/// What is known: entries, decisions, evidence, anchors, and the code.
+fn of_memory() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(document::empty())
         .routes(routes!(entries::put))
         .routes(routes!(entries::amend))
         .routes(routes!(entries::supersede))
@@ -121,6 +134,11 @@ pub(super) fn interface() -> OpenApiRouter<App> {
         .routes(routes!(code::tree))
         .routes(routes!(code::symbols))
         .routes(routes!(code::dependents))
+}
+
+/// Events, tokens, and what operators ask of nodes.
+fn of_nodes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(document::empty())
         .routes(routes!(events::list))
         .routes(routes!(events::tail))
         .routes(routes!(tokens::mint, tokens::list))

@@ -14,6 +14,7 @@ use sillok_core::scope::Scope;
 use sillok_core::slot::Slot;
 use sillok_core::validity::AsOf;
 
+use crate::workload::banking;
 use crate::workload::branches::Seen;
 use crate::workload::deciding::{Asked, Told};
 use crate::workload::fixing;
@@ -41,6 +42,8 @@ pub(crate) enum Request {
     Decisions(Asked),
     /// Something about fixes that failed.
     Fixes(fixing::Asked),
+    /// Something about how agents went about tasks.
+    Bank(banking::Asked),
     /// A run of maintenance, or only what it would do.
     Maintain {
         /// Whether it only says what it would do.
@@ -73,6 +76,7 @@ pub(crate) enum Reply {
     Recalled(Result<(Vec<Seen>, u64), Error>),
     Decisions(Result<Told, Error>),
     Fixes(Result<fixing::Told, Error>),
+    Bank(Result<banking::Told, Error>),
     /// How many entries a run of maintenance took out, or would take out.
     Maintained(Result<u64, Error>),
     Drained,

@@ -217,6 +217,19 @@ pub const BUGS: &[Bug] = &[
         "what moved cited in another file",
         Safeguard::CitesWhereItLies,
     ),
+    bug(
+        "trajectory counted twice on a retry",
+        Safeguard::CountsTrajectoriesOnce,
+    ),
+    bug(
+        "pattern of another project found",
+        Safeguard::KeepsPatternsInProject,
+    ),
+    bug("warning in the room of a decision", Safeguard::WarnsLast),
+    bug(
+        "row of an erased trajectory left behind",
+        Safeguard::ErasesTrajectories,
+    ),
     bug("fencing during a store outage", Safeguard::CountsOwnBeats),
     bug(
         "slot orphaned when the watcher dies",

@@ -63,7 +63,7 @@ impl Workload for Staging {
     }
 
     fn share(&self) -> u32 {
-        580
+        565
     }
 
     fn first(&self) -> Option<Action> {

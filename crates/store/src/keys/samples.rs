@@ -46,6 +46,7 @@ pub(super) mod declared;
 pub(super) mod evidence;
 pub(super) mod failed;
 pub(super) mod stored;
+pub(super) mod trajectories;
 
 /// Everything that a sample is made of.
 #[derive(Debug, Clone)]

@@ -21,6 +21,7 @@ mod declared;
 mod failed;
 mod kept;
 mod stored;
+mod trajectories;
 
 /// Compares with the golden file; with `SILLOK_GOLDEN=write` in the environment, writes a file
 /// that is missing, and still never changes one that is there.
@@ -344,6 +345,10 @@ family_tests! {
         key: keys::failed_approach::key(&p.failed_place()),
         parsed: p.failed_place(),
         value: p.failed_approach();
+    trajectory, Trajectory, p,
+        key: keys::trajectory::key(&p.trajectory_place()),
+        parsed: p.trajectory_place(),
+        value: p.trajectory();
 }
 
 proptest! {
@@ -452,7 +457,7 @@ fn letters_are_fixed_and_unique() {
         .iter()
         .map(|family| char::from(family.letter()))
         .collect();
-    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCREANKF");
+    assert_eq!(letters, "nofzqehvcmjabxrtkdiyuwlsgpDVLCREANKFT");
     assert_eq!(Family::of(b"?"), None);
     assert_eq!(Family::of(b""), None);
 }

@@ -96,6 +96,7 @@ pub(super) fn by_time(loaded: Brief, budget: BriefBudget) -> Result<Brief, Error
     for item in items {
         cutter.take(item)?;
     }
+    cutter.take_warnings(loaded.warnings, loaded.warnings_cut);
     Ok(Brief {
         impact_cut: loaded.impact_cut,
         ..cutter.finish()

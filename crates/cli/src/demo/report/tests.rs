@@ -302,6 +302,8 @@ fn loaded() -> BriefReport {
             cut: Vec::new(),
             impact_cut: None,
             empty_domain: false,
+            warnings: Vec::new(),
+            warnings_cut: false,
         },
         way: WayReport {
             taken: "Use the loop condition.".to_owned(),

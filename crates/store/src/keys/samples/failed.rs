@@ -47,7 +47,7 @@ impl Parts {
     }
 
     /// As some rule made it, which needs not be that of this build.
-    fn wording(&self) -> Wording {
+    pub(in crate::keys) fn wording(&self) -> Wording {
         let terms = |first: u64| vec![Term::from_bits(first), Term::from_bits(self.number)];
         Wording {
             rule: 59,

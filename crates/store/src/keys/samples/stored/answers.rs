@@ -42,6 +42,7 @@ answers! {
     EvidenceSaved,
     AnchorsAdded,
     Failed,
+    TrajectoryStored,
 }
 
 pub(super) fn all() -> Vec<Sample<AnswerBody>> {
@@ -59,6 +60,7 @@ pub(super) fn all() -> Vec<Sample<AnswerBody>> {
     all.extend(of_failures());
     all.extend(of_people().map(only));
     all.extend(of_memory().map(only));
+    all.push(only(AnswerBody::TrajectoryStored { seq: Seq::new(238) }));
     all
 }
 

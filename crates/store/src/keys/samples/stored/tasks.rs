@@ -1,7 +1,8 @@
 //! Events of tasks, of tokens and of what was denied.
 
+use sillok_core::bank::{Ended, Reward, Step};
 use sillok_core::circular::{Approach, ErrorHash, ErrorSeen, Term, Wording};
-use sillok_core::event::{Body, FixFailed};
+use sillok_core::event::{Body, FixFailed, TrajectoryStored};
 use sillok_core::id::{Seq, TokenId};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::ScopePrefix;
@@ -39,6 +40,7 @@ pub(super) fn bodies() -> Vec<Sample<Body>> {
     }));
     all.extend(verifications());
     all.extend(failed());
+    all.extend(trajectories());
     all.extend(tokens());
     all.extend(with_each("kind", principals(), |kind| Body::Denied {
         rule: "a rule".to_owned(),
@@ -183,6 +185,37 @@ fn failed() -> Vec<Sample<Body>> {
     let mut all = with_each("error", errors, |error| body(error, approach()));
     all.push(only(body(None, None)));
     all
+}
+
+fn trajectories() -> Vec<Sample<Body>> {
+    let step = |record, bytes| Step {
+        record: Seq::new(record),
+        bytes,
+    };
+    let wording = |first: u64| Wording {
+        rule: 59,
+        words: vec![Term::from_bits(first)],
+        names: vec![Term::from_bits(first + 1)],
+        said: vec![Term::from_bits(first)],
+    };
+    let ended = each!(Ended { Succeeded, Failed });
+    with_each("ended", ended, |ended| {
+        Body::TrajectoryStored(Box::new(TrajectoryStored {
+            kind: "bugfix".parse().unwrap(),
+            title: "a title".to_owned(),
+            approach: Approach {
+                text: "what was tried".to_owned(),
+                files: vec!["src/a.rs".to_owned()],
+                symbols: vec!["A::b".to_owned()],
+            },
+            ended,
+            reward: Reward::of(-0.25).unwrap(),
+            lesson: "what is to be known".to_owned(),
+            steps: vec![step(65, None), step(66, Some((67, 680)))],
+            wording: wording(69),
+            titled: wording(71),
+        }))
+    })
 }
 
 fn tokens() -> Vec<Sample<Body>> {
