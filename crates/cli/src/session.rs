@@ -10,6 +10,10 @@ use std::time::Instant;
 use reqwest::Url;
 use sillok_core::scope::Scope;
 use sillok_core::trace::{TRACEPARENT, TraceContext};
+use sillok_hook::agent::{self, Local};
+use sillok_hook::clock::Deadline;
+use sillok_hook::run::chain;
+use sillok_hook::talk::Address;
 
 use crate::args::{Global, Within};
 use crate::client::{Client, RetryPolicy, is_loopback};
@@ -17,6 +21,9 @@ use crate::data_directory::{DataDirectory, read_token};
 use crate::failure::Failure;
 use crate::local_server::{LOCK_PAUSE, LOCK_WAIT, LocalServer, NO_NIGHTS, NO_WORK_TREES};
 use crate::output::{Output, note};
+
+/// How long the server may take to make a token for an agent, in ms.
+const AGENT_TOKEN_MS: u64 = 5_000;
 
 /// What a command wants of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,20 +146,79 @@ async fn find_or_start(
 /// The token that the flags name, or the administrator's. That one never leaves this machine
 /// unless it was asked for.
 fn token(global: &Global, data: &DataDirectory, url: &str) -> Result<Option<String>, Failure> {
-    if let Some(token) = &global.token {
-        return Ok(Some(token.clone()));
+    if let Some(token) = named_token(global)? {
+        return Ok(Some(token));
     }
-    if let Some(path) = &global.token_file {
-        let token = read_token(path)?;
-        let missing = || Failure::Config(format!("there is no token file {}", path.display()));
-        return token.map(Some).ok_or_else(missing);
-    }
-    let stays_here = Url::parse(url).is_ok_and(|url| is_loopback(&url));
-    if stays_here {
+    if stays_here(url) {
         data.admin_token()
     } else {
         Ok(None)
     }
+}
+
+/// The token that the flags name, if they name one.
+fn named_token(global: &Global) -> Result<Option<String>, Failure> {
+    if let Some(token) = &global.token {
+        return Ok(Some(token.clone()));
+    }
+    let Some(path) = &global.token_file else {
+        return Ok(None);
+    };
+    let missing = || Failure::Config(format!("there is no token file {}", path.display()));
+    read_token(path)?.map(Some).ok_or_else(missing)
+}
+
+fn stays_here(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| is_loopback(&url))
+}
+
+/// A client that speaks as an agent of the project that `scope` lies in, with the token that the flags name or, on this machine,
+/// with that project's own. It never speaks as the administrator, and starts no server.
+///
+/// # Errors
+/// [`Failure::NoServer`], or why there is no token.
+pub async fn client_of_agent(global: &Global, scope: Option<&Scope>) -> Result<Client, Failure> {
+    let data = DataDirectory::resolve(global)?;
+    let url = match &global.url {
+        Some(url) => url.clone(),
+        None => find_or_start(global, &data, Need::Server).await?.0,
+    };
+    let token = match named_token(global)? {
+        Some(token) => Some(token),
+        None if stays_here(&url) => agents_token(&data, &url, scope).await?,
+        None => None,
+    };
+    let client = Client::new(&url, token, RetryPolicy::default())?;
+    Ok(client.within(of_process()))
+}
+
+/// The token of agents of a project of this machine: see [`sillok_hook::agent`].
+async fn agents_token(
+    data: &DataDirectory,
+    url: &str,
+    scope: Option<&Scope>,
+) -> Result<Option<String>, Failure> {
+    let scope = match scope {
+        Some(scope) => Some(scope.clone()),
+        None => data.context()?.scope,
+    };
+    let (Some(scope), Ok(address)) = (scope, Address::parse(url)) else {
+        return Ok(None);
+    };
+    let data = data.path().to_owned();
+    let asked = tokio::task::spawn_blocking(move || {
+        let local = Local {
+            data: &data,
+            address: &address,
+            connect_ms: AGENT_TOKEN_MS,
+            deadline: Deadline::after_ms(AGENT_TOKEN_MS),
+        };
+        agent::token(local, &scope)
+    });
+    let token = asked.await.expect("it does not panic");
+    token.map_err(|error| {
+        Failure::Config(format!("there is no token for an agent: {}", chain(&error)))
+    })
 }
 
 #[cfg(test)]

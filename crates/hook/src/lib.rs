@@ -4,6 +4,7 @@
 //! stands in a client's configuration. It must not know a store or a runtime, holds no rule of the memory, and never starts
 //! a server: it speaks HTTP to one, for a bounded time.
 
+pub mod agent;
 pub mod arguments;
 pub mod client;
 pub mod clock;

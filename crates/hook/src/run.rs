@@ -21,7 +21,7 @@ use crate::spool::directory::Spools;
 use crate::spool::file::{Appended, SpoolFile};
 use crate::spool::note::{Begun, Note, Route, Spooled};
 use crate::talk::{self, Address, Connection, Server};
-use crate::{later, reply, settings, wording};
+use crate::{agent, later, reply, settings, wording};
 
 pub use handing::{Handed, Lost, hand_over, lost_in};
 
@@ -367,8 +367,11 @@ pub fn connect(settings: &Settings, deadline: Deadline) -> Result<(Server, Strin
         .ok_or_else(|| away("no server serves the data directory"))?;
     let address = Address::parse(&url)?;
     let token = settings
-        .token(&address)
-        .map_err(|error| away(&error.to_string()))?;
+        .token(&address, deadline)
+        .map_err(|error| match error {
+            agent::Error::Talk(error) => error,
+            error => away(&chain(&error)),
+        })?;
     let connect_ms = settings.patience.connect_ms;
     let connection = Connection::open(&address, token.as_deref(), connect_ms, deadline)?;
     let by = fingerprint(token.as_deref().unwrap_or_default());

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use sillok_core::scope::Scope;
 
+use crate::agent::{self, Local};
 use crate::arguments::Flags;
+use crate::clock::Deadline;
 use crate::limits::{ANSWER_MS, ANSWER_MS_MAX, CONNECT_MS, TOOL_ANSWER_MS};
 use crate::talk::Address;
 
@@ -137,18 +139,26 @@ impl Settings {
         Some(file.url)
     }
 
-    /// The token for a server: the named one; else, on this machine, the administrator's. That one never leaves it.
+    /// The token for a server: the named one; else, on this machine, that of the project's agents.
     ///
     /// # Errors
-    /// [`Error::File`]
-    pub fn token(&self, address: &Address) -> Result<Option<String>, Error> {
-        if self.named_token.is_some() {
+    /// [`agent::Error`]
+    pub fn token(
+        &self,
+        address: &Address,
+        deadline: Deadline,
+    ) -> Result<Option<String>, agent::Error> {
+        let scope = self.scope.as_ref().filter(|_| address.is_loopback());
+        let (None, Some(scope)) = (&self.named_token, scope) else {
             return Ok(self.named_token.clone());
-        }
-        if address.is_loopback() {
-            return token_of(&self.data.join("admin.token"));
-        }
-        Ok(None)
+        };
+        let local = Local {
+            data: &self.data,
+            address,
+            connect_ms: self.patience.connect_ms,
+            deadline,
+        };
+        agent::token(local, scope)
     }
 }
 
@@ -231,7 +241,7 @@ fn context_of(data: &Path) -> Result<Context, Error> {
     })
 }
 
-fn token_of(path: &Path) -> Result<Option<String>, Error> {
+pub(crate) fn token_of(path: &Path) -> Result<Option<String>, Error> {
     let Some(bytes) = read_bounded(path)? else {
         return Ok(None);
     };
@@ -243,7 +253,7 @@ fn token_of(path: &Path) -> Result<Option<String>, Error> {
 }
 
 /// The bytes of a small file; none when there is no such file.
-fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+pub(crate) fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     use std::io::Read;
     let failed = |source| Error::File {
         path: path.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -55,11 +55,20 @@ impl Mcp {
     /// The same, for whichever server these words lead to. The process stands in no work tree, unless they name one.
     pub(crate) fn process(home: &Path, words: &[&str], token: &str) -> Self {
         let mut command = command(home);
+        command.env("SILLOK_TOKEN", token);
+        Self::of(command, home, words)
+    }
+
+    /// A process that was given no token: it finds one in the data directory that these words name.
+    pub(crate) fn without_token(home: &Path, words: &[&str]) -> Self {
+        Self::of(command(home), home, words)
+    }
+
+    fn of(mut command: Command, home: &Path, words: &[&str]) -> Self {
         let child = command
             .current_dir(home)
             .args(["mcp", "--tools", "all"])
             .args(words)
-            .env("SILLOK_TOKEN", token)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();

@@ -122,3 +122,39 @@ async fn the_process_starts_no_server_and_finds_one_that_starts_later() {
     world.start_again().await;
     mcp.call("begin_task", begin).await.ok();
 }
+
+#[tokio::test]
+async fn a_process_that_was_given_no_token_speaks_as_an_agent_of_its_project() {
+    let world = World::start().await;
+    let data = world.data();
+    let data = data.to_str().expect("a path of UTF-8");
+    let words = ["--data", data, "--scope", PROJECT];
+    let mut mcp = Mcp::without_token(world.folder(), &words);
+    let task = world.unopened();
+    let begin = json!({ "task": task, "title": "t" });
+    mcp.call("begin_task", begin).await.ok();
+    let log = json!({ "task": task, "level": "info", "content": "c" });
+    mcp.call("log_event", log).await.ok();
+    let records = world.admin().all("/v1/records", &task).await;
+    assert!(!records.is_empty());
+    for record in &records {
+        assert_eq!(record["author"]["kind"], "agent", "{record}");
+    }
+    // What the administrator may do it may not, though that one's token lies in the same directory.
+    let passed = json!({ "task": task, "verification": { "outcome": "passed", "source": "human_approved", "run": "r" } });
+    mcp.call("report_outcome", passed)
+        .await
+        .refused("forbidden");
+    let axis = json!({ "scope": PROJECT, "title": "t", "content": "c", "rank": "axis" });
+    mcp.call("record_decision", axis).await.refused("forbidden");
+    let elsewhere = "org/acme/project/other/worktree/main/task/t";
+    let begin = json!({ "task": elsewhere, "title": "t" });
+    mcp.call("begin_task", begin).await.refused("forbidden");
+    // Of no project, it is nobody's agent.
+    let mut nobody = Mcp::without_token(world.folder(), &["--data", data]);
+    let begin = json!({ "task": task });
+    nobody
+        .call("begin_task", begin)
+        .await
+        .refused("unauthenticated");
+}

@@ -6,8 +6,11 @@
 
 mod held;
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 use sillok_core::error::ErrorCode;
+use sillok_core::scope::Scope;
 use sillok_mcp::api::{Answer, Api, Caller, Outage, Request, Sent};
 use tokio::sync::Mutex;
 
@@ -16,23 +19,29 @@ use self::held::RECALL;
 use super::Client;
 use crate::args::Global;
 use crate::failure::Failure;
-use crate::session::{Need, Session};
+use crate::session::client_of_agent;
+
+/// How long a token is held that an agent was not given: one that ends is replaced long before.
+const KNOWN_FOR: Duration = Duration::from_secs(60 * 60);
 
 /// Speaks to the server that serves the data directory, or that the flags name, with the one token of this process.
 #[derive(Debug)]
 pub struct RunningServer {
     global: Global,
-    /// The server that answered last.
-    client: Mutex<Option<Client>>,
+    /// Whose agents speak, where no token is named.
+    scope: Option<Scope>,
+    /// The server that answered last, and since when it is known.
+    client: Mutex<Option<(Client, Instant)>>,
     held: Held,
 }
 
 impl RunningServer {
     /// Whichever server `global` leads to. None is looked for before the first call.
     #[must_use]
-    pub fn new(global: &Global, held: Held) -> Self {
+    pub fn new(global: &Global, scope: Option<Scope>, held: Held) -> Self {
         Self {
             global: global.clone(),
+            scope,
             client: Mutex::new(None),
             held,
         }
@@ -40,11 +49,13 @@ impl RunningServer {
 
     async fn client(&self) -> Result<Client, Failure> {
         let mut known = self.client.lock().await;
-        if let Some(client) = &*known {
+        if let Some((client, since)) = &*known
+            && since.elapsed() < KNOWN_FOR
+        {
             return Ok(client.clone());
         }
-        let client = Session::open(&self.global, Need::Server).await?.client;
-        *known = Some(client.clone());
+        let client = client_of_agent(&self.global, self.scope.as_ref()).await?;
+        *known = Some((client.clone(), Instant::now()));
         Ok(client)
     }
 
@@ -124,7 +135,6 @@ fn said(failure: &Failure) -> String {
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
-    use std::time::Duration;
 
     use sillok_mcp::limits::DEADLINE;
 
@@ -137,7 +147,7 @@ mod tests {
             data: Some(folder.path().into()),
             ..Global::default()
         };
-        let server = RunningServer::new(&global, Held::against(None, false));
+        let server = RunningServer::new(&global, None, Held::against(None, false));
         for _ in 0..2 {
             let request = Request {
                 path: "/v1/status",
@@ -187,7 +197,7 @@ mod tests {
                 token: Some("slk_x".into()),
                 ..Global::default()
             };
-            let server = RunningServer::new(&global);
+            let server = RunningServer::new(&global, None, Held::against(None, false));
             let request = Request {
                 path: "/v1/status",
                 sent: Sent::Query(Vec::new()),
