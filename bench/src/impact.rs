@@ -2,7 +2,8 @@
 //!
 //! Every decision depends on five hubs, one of each of five groups, so that each hub has a tenth of all decisions that point
 //! to it. It is related to three earlier decisions besides, by one kind each, and applies to a file and a symbol that many
-//! others apply to: what is beyond the hub goes on, and is counted as far as the limits go. Hubs are asked for in turn, by
+//! others apply to. A hub has as many decisions that depend on it as an impact names at most: beyond these it is counted that there is
+//! more. What is no hub ([`walks`]) leads from decision to decision. Hubs are asked for in turn, by
 //! somebody in the project that holds all of it and by somebody in a task there, for whom more scopes are looked into: with
 //! limits of nodes and depth alone, with the limit of time that the server adds, and with shorter ones that surely run out. A
 //! brief with a hub at hand has that impact in it, without a limit of time, and is asked for as well. The store is written by
@@ -10,6 +11,7 @@
 //! one file.
 
 mod spread;
+mod walks;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -144,6 +146,7 @@ async fn ask(
         );
         let row = Row::new(what, worst_ms(&briefs, 0.99), "ms").with_latency(&together(&briefs));
         report.add(row.with_floor(Floor::AtMost(BRIEF_P99_MS_MAX)));
+        walks::measure(&asker, who, impacts, overrun, report).await?;
     }
     Ok(())
 }
@@ -310,6 +313,12 @@ impl Graph {
     /// Decisions that point to each hub.
     fn pointing(&self) -> usize {
         self.others.len() / OF_GROUP
+    }
+
+    /// A decision that is no hub: one of the later half, which all have as many others behind and before them.
+    fn ordinary(&self, number: usize) -> decision::Node {
+        let half = self.others.len() / 2;
+        self.node(self.others[half + number % (half - REACH.min(half / 2))])
     }
 
     fn node(&self, root: DecisionId) -> decision::Node {
@@ -482,6 +491,9 @@ mod tests {
                 asker.run(HUBS, None, &mut overrun).await.unwrap();
                 assert_eq!(overrun.over.len(), 0);
                 asker.run_briefs(HUBS).await.unwrap();
+                walks::walk(&asker, 0..2 * WARM, &mut overrun)
+                    .await
+                    .unwrap();
                 // Of another hub the references are others.
                 let at = vec![graph.node(graph.hubs[1])];
                 let query = BriefQuery {

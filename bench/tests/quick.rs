@@ -222,6 +222,20 @@ fn searches_of_patterns_are_measured_and_so_are_briefs_that_warn() {
 }
 
 #[test]
+fn decisions_are_saved_loaded_and_walked_from() {
+    let rows = rows_of(&["decisions", "brief", "impact"]);
+    for what in [
+        "decisions:",
+        "brief:",
+        "impact: a hub of",
+        "impact: a decision that leads to",
+        "impact: a brief with a hub",
+    ] {
+        assert!(figure(&rows, what) > 0.0, "{what}: {rows:?}");
+    }
+}
+
+#[test]
 fn nights_of_a_year_are_measured() {
     let rows = rows_of(&["year"]);
     assert!((figure(&rows, "year: entries written") - 120.0).abs() < f64::EPSILON);

@@ -1,5 +1,7 @@
 //! The files under `plugins/` say what `sillok install` does, and the same to each agent.
 
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
 use std::fs;
 use std::path::Path;
 

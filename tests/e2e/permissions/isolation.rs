@@ -217,7 +217,7 @@ fn reads(secret: &Secret) -> BTreeMap<Route, Vec<(Value, Ends)>> {
     ]);
     all.extend(of_promotion(secret));
     all.extend(of_fixes(secret));
-    all.push(of_patterns(secret));
+    all.extend([of_patterns(secret)]);
     all.extend(of_decisions(secret));
     all.extend(of_what_is_kept(secret));
     all.extend(of_graphs(secret));

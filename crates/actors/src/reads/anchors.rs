@@ -14,7 +14,7 @@ use sillok_store::keys::{self, ScopeKey};
 use sillok_store::{Error as StoreError, Store, Txn};
 
 use super::decisions::{DecisionView, head_of, view};
-use super::evidence::evidence_of;
+use super::evidence::{check_hash, evidence_of};
 use super::impact::Viewer;
 use super::paging::Paging;
 use super::{Page, Reader};
@@ -142,8 +142,7 @@ impl<S: Store> Reader<S> {
             return Ok(None);
         }
         let mut txn = self.snapshot().await?;
-        let found = followed(&mut txn, viewer, scope, id).await;
-        found.map_err(|error| refusal(&error))
+        followed(&mut txn, viewer, scope, id).await
     }
 }
 
@@ -152,18 +151,10 @@ async fn followed(
     viewer: &Viewer,
     scope: &Scope,
     id: AnchorId,
-) -> Result<Option<Followed>, StoreError> {
-    let Some(anchor) = anchor_of(txn, &ScopeKey::of(scope), id).await? else {
+) -> Result<Option<Followed>, Error> {
+    let Some((anchor, leads)) = seen(txn, viewer, scope, id).await.map_err(told)? else {
         return Ok(None);
     };
-    let mut leads = Vec::with_capacity(anchor.to.len());
-    for node in &anchor.to {
-        // What is not seen is not told apart from what is not there.
-        leads.push(match viewer.sees_node(node) {
-            true => lead_to(txn, node).await?,
-            false => Lead::gone(node.clone()),
-        });
-    }
     let mut items = Vec::with_capacity(leads.len());
     for lead in by_rank(leads) {
         items.push(match lead.standing {
@@ -174,18 +165,46 @@ async fn followed(
     Ok(Some(Followed { anchor, items }))
 }
 
-/// What a node is that an anchor leads to.
-async fn original(txn: &mut impl Txn, node: Node) -> Result<FollowedItem, StoreError> {
+/// An anchor with what `viewer` sees of what it leads to. What is not seen is not told apart from what is not there.
+async fn seen(
+    txn: &mut impl Txn,
+    viewer: &Viewer,
+    scope: &Scope,
+    id: AnchorId,
+) -> Result<Option<(Anchor, Vec<Lead>)>, StoreError> {
+    let Some(anchor) = anchor_of(txn, &ScopeKey::of(scope), id).await? else {
+        return Ok(None);
+    };
+    let mut leads = Vec::with_capacity(anchor.to.len());
+    for node in &anchor.to {
+        leads.push(match viewer.sees_node(node) {
+            true => lead_to(txn, node).await?,
+            false => Lead::gone(node.clone()),
+        });
+    }
+    Ok(Some((anchor, leads)))
+}
+
+fn told(error: StoreError) -> Error {
+    refusal(&error)
+}
+
+/// What a node is that an anchor leads to. A text that is told with it is what was saved.
+async fn original(txn: &mut impl Txn, node: Node) -> Result<FollowedItem, Error> {
     match &node {
         Node::Decision { scope, root } => {
-            if let Some(view) = view(txn, &ScopeKey::of(scope), *root).await? {
+            if let Some(view) = view(txn, &ScopeKey::of(scope), *root).await.map_err(told)? {
                 let (scope, view) = (scope.clone(), Box::new(view));
                 return Ok(FollowedItem::Decision { scope, view });
             }
         }
         Node::Evidence { scope, id } => {
-            if let Some(evidence) = evidence_of(txn, &ScopeKey::of(scope), *id).await? {
+            let found = evidence_of(txn, &ScopeKey::of(scope), *id).await;
+            if let Some(evidence) = found.map_err(told)? {
                 let head = EvidenceHead::of(&evidence);
+                if !head.is_erased() {
+                    check_hash(scope, &evidence)?;
+                }
                 let text = match evidence.content {
                     Content::Inline(text) => Some(text),
                     Content::Chunked { .. } => None,

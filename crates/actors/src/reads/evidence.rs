@@ -112,12 +112,8 @@ impl<S: Store> Reader<S> {
     }
 }
 
-/// The whole text of evidence. One that lies in chunks is checked against the hash that names them, which is the same.
-pub(super) async fn original(
-    txn: &mut impl Txn,
-    scope: &Scope,
-    evidence: Evidence,
-) -> Result<String, Error> {
+/// Checks that evidence is what was saved. Where its text lies in chunks, the hash that names them is the same one.
+pub(super) fn check_hash(scope: &Scope, evidence: &Evidence) -> Result<(), Error> {
     let hash = match &evidence.content {
         Content::Inline(text) => *blake3::hash(text.as_bytes()).as_bytes(),
         Content::Chunked { hash, .. } => *hash,
@@ -126,6 +122,16 @@ pub(super) async fn original(
         let why = format!("evidence {} of {scope} is not what was saved", evidence.id);
         return Err(Error::new(ErrorCode::Internal, why));
     }
+    Ok(())
+}
+
+/// The whole text of evidence, which is what was saved.
+pub(super) async fn original(
+    txn: &mut impl Txn,
+    scope: &Scope,
+    evidence: Evidence,
+) -> Result<String, Error> {
+    check_hash(scope, &evidence)?;
     whole(txn, scope, evidence.content).await
 }
 

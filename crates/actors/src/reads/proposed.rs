@@ -75,7 +75,8 @@ async fn meaning<P: Protocol>(
     });
     let beside = Beside { node, edges };
     let impact = reached(protocol, txn, viewer, &beside).await?;
-    let contradictions = match head.claim.filter(|_| head.active) {
+    let claim = saved.as_ref().and_then(|text| text.claim.clone());
+    let contradictions = match claim.filter(|_| head.active) {
         Some(claim) => contradictions_in(txn, &viewer.scope, &claim, Some(root)).await?,
         None => Contradictions::default(),
     };

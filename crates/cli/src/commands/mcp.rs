@@ -19,7 +19,8 @@ pub async fn run(global: &Global, args: &Mcp) -> Result<(), Failure> {
     let held = Held::against(tree.as_ref(), args.work_tree.is_some());
     let server = RunningServer::new(global, args.scope.clone(), held);
     let handler = Handler::new(server, args.tools, scope, CALLS_MAX);
-    let served = stdio::serve(handler, tokio::io::stdin(), tokio::io::stdout()).await;
+    let serving = stdio::serve(handler, tokio::io::stdin(), tokio::io::stdout());
+    let served = Box::pin(serving).await;
     match served {
         Ok(()) => Ok(()),
         // A client that goes before it has begun is none that was failed.

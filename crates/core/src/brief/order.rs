@@ -1,4 +1,5 @@
-//! The loading order, whole, in one function, and beside it how much of a brief references may be.
+//! The loading order in one function: all layers that are lists, in their order, and where the one that is walked to stands between
+//! them. Beside it, how much of a brief references may be.
 //!
 //! Owns nothing else. It must not know what is listed: the same scope and domain always give the same steps.
 

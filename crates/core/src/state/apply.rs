@@ -25,18 +25,9 @@ impl State {
     pub fn apply(&mut self, body: &Body, at: &Stamped) -> Vec<Change> {
         match body {
             Body::RecordAppended(_) | Body::Denied { .. } => Vec::new(),
-            Body::TaskOpened { title, description } => self.set_task(Task {
-                title: title.clone(),
-                description: description.clone(),
-                status: TaskStatus::Open,
-                stuck_reason: None,
-                verified_through: Seq::ZERO,
-                promotions_pending: 0,
-                opened_by: at.actor.clone(),
-                opened_at: at.time,
-                updated_at: at.time,
-                failures: Failures::default(),
-            }),
+            Body::TaskOpened { title, description } => {
+                self.set_task(opened(title, description, at))
+            }
             Body::StuckMarked { .. }
             | Body::StuckCleared
             | Body::TaskClosed { .. }
@@ -431,6 +422,22 @@ pub(super) fn version(entry: EntryId, number: u64, text: &Text, at: &Stamped) ->
         content_hash: text.content_hash,
         author: at.actor.clone(),
         created_at: at.time,
+    }
+}
+
+/// A task as it is opened.
+fn opened(title: &str, description: &str, at: &Stamped) -> Task {
+    Task {
+        title: title.to_owned(),
+        description: description.to_owned(),
+        status: TaskStatus::Open,
+        stuck_reason: None,
+        verified_through: Seq::ZERO,
+        promotions_pending: 0,
+        opened_by: at.actor.clone(),
+        opened_at: at.time,
+        updated_at: at.time,
+        failures: Failures::default(),
     }
 }
 

@@ -189,7 +189,7 @@ fn what_the_system_denies_is_not_gone() {
     let folder = Folder::new();
     folder.put("a.rs", &function(1));
     let cited = folder.cite("a.rs", None);
-    fs::set_permissions(folder.path("a.rs"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(folder.path("a.rs"), fs::Permissions::from_mode(0o0)).unwrap();
     // The system denies nothing to its administrator.
     let expected = if File::open(folder.path("a.rs")).is_ok() {
         (Verdict::Valid, Reason::Matches)

@@ -2,6 +2,8 @@
 //!
 //! Owns the behaviour of the whole crate, through what it makes public.
 
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
 mod folder;
 mod hostile;
 mod memory;

@@ -242,6 +242,10 @@ fn take(
     let plain = no_comment(text, container, spans, place, blank_from)?;
     let from = if plain { blank_from } else { own.start };
     let behind = json::blank_end(text, own.end)?;
+    #[expect(
+        clippy::single_range_in_vec_init,
+        reason = "one place goes, and another one may"
+    )]
     let mut gone = vec![from..own.end];
     if text[behind..].starts_with(',') {
         gone.push(behind..behind + 1);

@@ -3,6 +3,8 @@
 //! The server here speaks HTTP and takes each command once, as the real one does. What the real one says of these requests is
 //! tested with it, in `tests/e2e/hooks.rs`.
 
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

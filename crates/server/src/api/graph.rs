@@ -21,7 +21,8 @@ mod named;
 
 pub use named::{Kind, Label, Property, SCHEMA, Schema};
 
-/// Asks the graph of what the asker sees: active decisions, what they are related to, and what episodes say of causes.
+/// Asks the graph of what the asker sees: active decisions, what they are related to, what episodes say of causes, and, where it is
+/// asked for, the files and symbols of a work tree.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphRequest {

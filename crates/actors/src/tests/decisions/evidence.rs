@@ -12,7 +12,7 @@ use sillok_core::limits::{
 use sillok_core::membership::WireVersion;
 use sillok_core::permission::{Access, allows};
 use sillok_core::principal::PrincipalKind;
-use sillok_core::scope::Level;
+use sillok_core::scope::{Level, ScopePrefix};
 use sillok_core::staging::Content;
 use sillok_core::time::DAY_MS;
 use sillok_core::{Error, ErrorCode};
@@ -22,7 +22,7 @@ use sillok_store::{KeyRange, Store as _, Txn as _};
 use super::erased::erase;
 use super::kept::{keep, kept, let_go, original, point, points_to, rows_kept};
 use super::stage::{Stage, relates, save, says, sound};
-use crate::reads::EvidenceText;
+use crate::reads::{EvidenceText, Viewer};
 use crate::tests::harness::{
     PROJECT, TASK, TestNode, TestStore, clock_at, later_node, ports, scope, store, submission,
 };
@@ -183,6 +183,15 @@ async fn what_was_changed_behind_the_nodes_back_is_not_told_as_the_original() {
         txn.commit().await.unwrap();
         let refused = part(&stage, id, None).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Internal);
+        let anchor = stage.point_to(PROJECT, "a run", vec![kept(PROJECT, id)]);
+        let anchor = anchor.await;
+        let (reader, here) = (stage.node.reader(), scope(PROJECT));
+        let viewer = Viewer {
+            scope: here.clone(),
+            prefix: ScopePrefix::All,
+        };
+        let followed = reader.follow(&viewer, &here, anchor).await;
+        assert_eq!(followed.unwrap_err().code, ErrorCode::Internal);
     }
 }
 

@@ -10,8 +10,8 @@ use crate::http::App;
 use crate::http::command::Reply;
 use crate::http::extract::Ask;
 
-/// Ask the graph of what is seen from a scope in openCypher: active decisions, what they are related to, and what episodes say
-/// of causes. Nothing is stored, and the graph is built for the one question.
+/// Ask the graph of what is seen from a scope in openCypher: active decisions, what they are related to, what episodes say
+/// of causes, and, where it is asked for, the files and symbols of a work tree. Nothing is stored, and the graph is built for the one question.
 #[utoipa::path(post, path = "/v1/graph/query", tag = "graph", operation_id = "query_graph", request_body = GraphRequest,
     responses((status = 200, description = "The rows of the answer.", body = GraphAnswer)),
     extensions(("x-sillok-access" = json!(["read"]))))]
