@@ -66,8 +66,7 @@ pub enum Invariant {
     ReadsGoForward,
     /// 10: after faults heal, everything drains.
     Drained,
-    /// 1, 2 and 8 together, as a checker of another make sees them: each scope's history is
-    /// linearizable.
+    /// 1, 2 and 8 together, as a checker of another make sees them: each scope's history is linearizable.
     SecondOpinion,
     /// 5, a promotion is published or dropped, and that once.
     EndsOnce,

@@ -78,8 +78,10 @@ impl Journal {
                 self.commands.push((waiting, None));
             }
             Note::Tried { id, by } => self.note_of(id, |command| command.tried = Some(by)),
-            Note::Untaken { id, code } => self.note_of(id, |command| {
-                command.tried = None;
+            Note::Untaken { id, code, doubted } => self.note_of(id, |command| {
+                if !doubted {
+                    command.tried = None;
+                }
                 command.defects += u32::from(code == DEFECT);
             }),
             Note::Settled { id, outcome } => self.settle(id, outcome),

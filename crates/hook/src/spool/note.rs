@@ -99,6 +99,9 @@ pub enum Note {
         id: CommandId,
         /// The code that it gave.
         code: String,
+        /// An attempt before this one was not heard of, and may have been taken.
+        #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+        doubted: bool,
     },
     /// What became of a command.
     Settled {

@@ -4,8 +4,9 @@
 //! or clocks.
 //!
 //! Commands of a conversation go in the order in which they were written down, one after the other. Before one is given to a
-//! server it is noted under which token; that note stands until the server says that it did not take the command. Ids of
-//! commands are unique to a principal, so whoever has another token must not give again what may have been taken.
+//! server it is noted under which token; that note stands until the server says that it did not take the command, unless an attempt
+//! before was not heard of: of that one, "no room" says nothing. Ids of commands are unique to a principal, so whoever has
+//! another token must not give again what may have been taken.
 
 use std::collections::VecDeque;
 
@@ -50,6 +51,8 @@ pub struct Replay {
     /// The fingerprint of the token of this run.
     by: String,
     given: Option<CommandId>,
+    /// The command whose first attempt this run makes.
+    first: Option<CommandId>,
     stopped: bool,
     more: bool,
 }
@@ -69,6 +72,7 @@ impl Replay {
             now,
             by: by.to_owned(),
             given: None,
+            first: None,
             stopped: false,
             more: waiting.next().is_some(),
         }
@@ -93,6 +97,7 @@ impl Replay {
         }
         if front.tried.is_none() {
             front.tried = Some(self.by.clone());
+            self.first = Some(id);
             let by = self.by.clone();
             return Step::Note(Note::Tried { id, by });
         }
@@ -106,7 +111,7 @@ impl Replay {
     /// If no command was given.
     pub fn heard(&mut self, heard: Heard) -> Option<Note> {
         let id = self.given.take().expect("a command was given");
-        let front = self.queue.front_mut().expect("what was given stands first");
+        let front = self.queue.front().expect("what was given stands first");
         let outcome = match heard {
             Heard::Taken => Outcome::Accepted,
             // A task that was opened before is open.
@@ -117,10 +122,9 @@ impl Replay {
             }
             Heard::Refused(code) => Outcome::Refused(code),
             Heard::Untaken(code) => {
-                front.tried = None;
-                front.defects += u32::from(code == DEFECT);
+                let doubted = self.first != Some(id);
                 self.stopped = true;
-                return Some(Note::Untaken { id, code });
+                return Some(Note::Untaken { id, code, doubted });
             }
             Heard::Nothing => {
                 self.stopped = true;

@@ -231,11 +231,18 @@ fn after_no_answer_only_the_same_token_gives_it_again() {
         (noted, step),
         (vec![settled(1, Outcome::Doubtful)], Step::Done)
     );
-    // A server that says that it has not taken it ends the doubt.
-    let code = "unauthenticated".to_owned();
-    let mended = [&notes[..], &[Note::Untaken { id: id(1), code }]].concat();
-    let (_, step) = until_given(&mut Replay::of(&journal(&mended), "other", NOW));
-    assert!(matches!(step, Step::Give(_)));
+    // A server that has not taken the only attempt ends the doubt; of an attempt before that one it says nothing.
+    let untaken = |doubted: bool| Note::Untaken {
+        id: id(1),
+        code: "unauthenticated".to_owned(),
+        doubted,
+    };
+    let after = |note: Note| {
+        let mended = [&notes[..], &[note]].concat();
+        until_given(&mut Replay::of(&journal(&mended), "other", NOW)).1
+    };
+    assert!(matches!(after(untaken(false)), Step::Give(_)));
+    assert_eq!(after(untaken(true)), Step::Done);
 }
 
 #[test]
@@ -249,6 +256,26 @@ fn what_is_not_taken_now_stops_the_run_and_keeps_the_order() {
         until_given(&mut replay);
         assert_eq!(replay.heard(heard).is_some(), noted);
         assert_eq!(replay.step(), Step::Stop);
+    }
+}
+
+#[test]
+fn no_room_says_nothing_of_an_attempt_before_it() {
+    let tried = Note::Tried {
+        id: id(1),
+        by: "t".to_owned(),
+    };
+    for (notes, before) in [
+        (vec![command(1)], false),
+        (vec![command(1), tried.clone()], true),
+    ] {
+        let mut replay = Replay::of(&journal(&notes), "t", NOW);
+        until_given(&mut replay);
+        let heard = replay.heard(Heard::Untaken("busy".to_owned()));
+        assert!(
+            matches!(heard, Some(Note::Untaken { doubted, .. }) if doubted == before),
+            "{heard:?}"
+        );
     }
 }
 
@@ -280,7 +307,11 @@ fn what_waited_too_long_or_met_too_many_defects_is_given_up() {
             "defect {number}"
         );
         let code = "internal".to_owned();
-        notes.push(Note::Untaken { id: id(1), code });
+        notes.push(Note::Untaken {
+            id: id(1),
+            code,
+            doubted: false,
+        });
     }
     let (noted, _) = until_given(&mut Replay::of(&journal(&notes), "t", NOW));
     assert_eq!(noted, [settled(1, Outcome::Refused("internal".to_owned()))]);
