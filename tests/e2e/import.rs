@@ -1,21 +1,19 @@
-//! Importing recorded runs: again, after it was cut off, and by somebody else.
+//! Importing recorded work: again, after it was cut off, and by somebody else.
 
+use serde_json::json;
 use sillok_core::principal::PrincipalKind;
 
 use crate::harness::{Ran, WORKTREE, World, write_runs};
 
-/// Imports every run in a folder, by name.
+mod sessions;
+
+/// Imports every run in a folder.
 fn import(world: &World, token: &str) -> Ran {
     let folder = world.folder().join("runs");
-    let listed = std::fs::read_dir(&folder).expect("the folder is there");
-    let mut files: Vec<String> = listed
-        .map(|file| file.unwrap().path().to_str().expect("UTF-8").to_owned())
-        .collect();
-    files.sort();
-    let mut words = vec!["import", "trajectory", "--json", "--scope", WORKTREE];
-    words.extend(["--token", token]);
-    words.extend(files.iter().map(String::as_str));
-    world.run(&words)
+    let folder = folder.to_str().expect("UTF-8");
+    world.run(&[
+        "import", "--json", "--into", WORKTREE, "--token", token, folder,
+    ])
 }
 
 async fn world_with_runs() -> World {
@@ -43,8 +41,16 @@ async fn an_import_that_is_run_again_brings_in_nothing_twice() {
     let count: usize = before.iter().map(Vec::len).sum();
     assert_eq!(before.len(), 5);
     assert_eq!(first["records"], count);
+    assert_eq!(
+        (&first["imported"], &first["already_there"]),
+        (&json!(count), &json!(0))
+    );
     let again = import(&world, admin.token()).json();
-    assert_eq!(again, first, "the answers are those of then");
+    assert_eq!(
+        (&again["imported"], &again["already_there"]),
+        (&json!(0), &json!(count))
+    );
+    assert_eq!(again["records"], first["records"]);
     assert_eq!(records().await, before);
 }
 
@@ -63,19 +69,22 @@ async fn an_import_that_was_cut_off_is_taken_up_again() {
     let file = world.folder().join("runs").join(format!("{run}.traj"));
     let of_task = [("scope", task["task"].as_str().unwrap())];
     let opened = admin.get("/v1/task", &of_task).await.ok();
-    let open = serde_json::json!({
+    let open = json!({
         "scope": scope, "title": opened["title"], "description": opened["description"],
     });
     admin.post("/v1/tasks", &open).await.ok();
-    let words = ["import", "trajectory", "--json", "--scope", elsewhere];
-    let mut words = words.to_vec();
-    words.push(file.to_str().expect("UTF-8"));
-    let resume = || world.run(&words).json();
-    let resumed = resume();
+    let file = file.to_str().expect("UTF-8");
+    let words = ["import", "--json", "--into", elsewhere, file];
+    let resumed = world.run(&words).json();
     assert_eq!(resumed["tasks"][0]["task"], scope.as_str());
-    assert_eq!(resume(), resumed);
     let records = admin.all("/v1/records", &scope).await;
-    assert_eq!(resumed["records"], records.len());
+    assert_eq!(resumed["imported"], records.len());
+    let again = world.run(&words).json();
+    assert_eq!(
+        (&again["imported"], &again["records"]),
+        (&json!(0), &resumed["records"])
+    );
+    assert_eq!(admin.all("/v1/records", &scope).await, records);
 }
 
 #[tokio::test]
@@ -83,7 +92,13 @@ async fn a_task_that_somebody_else_imported_is_a_conflict() {
     let world = world_with_runs().await;
     import(&world, world.admin().token()).ended(0);
     let other = world.principal(PrincipalKind::Agent, WORKTREE).await;
-    let ran = import(&world, other.token());
-    ran.ended(1);
-    assert!(ran.stderr.contains("conflict"), "{}", ran.stderr);
+    let answer = import(&world, other.token()).json_with(1);
+    let left_out = answer["left_out"].as_array().expect("a list");
+    assert_eq!(left_out.len(), 5);
+    let why = left_out.iter().filter_map(|one| one["why"].as_str());
+    assert_eq!(
+        why.filter(|why| why.contains("conflict")).count(),
+        5,
+        "{answer}"
+    );
 }

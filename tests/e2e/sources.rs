@@ -61,7 +61,7 @@ async fn every_fact_of_a_recorded_run_names_bytes_that_say_it() {
     let world = World::start().await;
     let admin = world.admin();
     let files = runs(&world);
-    let mut words = vec!["import", "trajectory", "--json", "--scope", WORKTREE];
+    let mut words = vec!["import", "--json", "--into", WORKTREE];
     words.extend(files.iter().map(String::as_str));
     let imported = world.run(&words).json();
     let (mut facts, mut merged) = (0, 0);

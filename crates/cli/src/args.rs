@@ -20,6 +20,7 @@ mod erase;
 mod evidence;
 mod fix;
 mod graph;
+mod import;
 mod install;
 mod jobs;
 mod kinds;
@@ -48,6 +49,7 @@ pub use erase::Erase;
 pub use evidence::{EvidenceCommand, EvidenceList, EvidenceNamed, EvidenceSave, EvidenceText};
 pub use fix::{FixCheck, FixCommand, FixFailed, Touched};
 pub use graph::{GraphCommand, GraphQuery};
+pub use import::{Formats, Import};
 pub use install::{ClientName, Doctor, Install, InstallScope};
 pub use jobs::{JobsCommand, JobsList};
 pub use kinds::{KindDeclare, KindList};
@@ -135,9 +137,8 @@ pub enum Command {
     Mcp(Mcp),
     /// Show five agents at work in a sample repository, or from recorded runs
     Demo(Demo),
-    /// Bring recorded work into the memory
-    #[command(subcommand)]
-    Import(ImportCommand),
+    /// Bring recorded work into the memory: runs of SWE-agent, sessions of Claude Code and of Codex
+    Import(Import),
     /// Tokens: what proves who acts
     #[command(subcommand)]
     Token(TokenCommand),
@@ -266,20 +267,6 @@ pub enum Command {
     Openapi,
 }
 
-/// Kinds of recorded work.
-#[derive(Debug, Subcommand)]
-pub enum ImportCommand {
-    /// SWE-agent `.traj` files: a task each, with a record for every thought, action and output
-    Trajectory {
-        /// The files
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
-        /// The worktree that the tasks lie in; in a project, a worktree named `imported` is used
-        #[arg(long, env = "SILLOK_SCOPE", value_name = "SCOPE")]
-        scope: Scope,
-    },
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -398,6 +385,8 @@ mod tests {
             "sillok demo --agents 0",
             "sillok demo --assume passed",
             "sillok log show org/a#0",
+            "sillok import --into org/a/project/b",
+            "sillok import a.jsonl --into org/a/project/b --format jsonl",
             "sillok nothing",
             "sillok mcp --tools everything",
             "sillok --token a --token-file b status",

@@ -6,8 +6,8 @@ use clap::CommandFactory;
 
 use crate::args::{
     AnchorCommand, Args, AuditCommand, Command, ConfigCommand, DecisionCommand, EvidenceCommand,
-    GraphCommand, ImportCommand, JobsCommand, LogCommand, PolicyCommand, ReviewCommand,
-    TaskCommand, TokenCommand, Verify, VerifyCommand,
+    GraphCommand, JobsCommand, LogCommand, PolicyCommand, ReviewCommand, TaskCommand, TokenCommand,
+    Verify, VerifyCommand,
 };
 use crate::failure::Failure;
 use crate::output::{Output, print};
@@ -33,6 +33,7 @@ pub mod fix;
 pub mod gate;
 pub mod graph;
 pub mod impact;
+pub mod import;
 pub mod install;
 pub mod jobs;
 pub mod kinds;
@@ -45,7 +46,6 @@ pub mod review;
 pub mod serve;
 pub mod task;
 pub mod token;
-pub mod trajectory;
 pub mod verify;
 
 /// Carries out a command line.
@@ -78,6 +78,7 @@ pub async fn run(args: Args) -> Result<(), Failure> {
         Command::Install(args) => install::run(output, &args),
         Command::Doctor(args) => doctor::run(&global, output, &args),
         Command::Graph(GraphCommand::Schema) => graph::schema(output),
+        Command::Import(args) if args.dry_run => import::dry_run(output, &args),
         command => {
             let session = Session::open(&global, need(&command)).await?;
             let done = Box::pin(on_server(command, &session)).await;
@@ -137,9 +138,7 @@ fn need(command: &Command) -> Need {
 
 async fn on_server(command: Command, session: &Session) -> Result<(), Failure> {
     match command {
-        Command::Import(ImportCommand::Trajectory { files, scope }) => {
-            trajectory::import(session, &files, &scope).await
-        }
+        Command::Import(args) => import::import(session, &args).await,
         Command::Token(command) => token::run(session, command).await,
         Command::Task(command) => task::run(session, command).await,
         Command::Log(command) => log::run(session, command).await,

@@ -1,7 +1,7 @@
 //! The data directory that a command speaks about: which one, who serves it, and what it names as
 //! its default scope.
 //!
-//! Owns `context.json`. It must not know what else lies in the directory.
+//! Owns `context.json`, and where imports keep how far they came. It must not know what else lies in the directory.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -79,6 +79,12 @@ impl DataDirectory {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where imports keep how far they came.
+    #[must_use]
+    pub fn imports(&self) -> PathBuf {
+        self.path.join("imports")
     }
 
     /// Whether there is a directory that a server could open.

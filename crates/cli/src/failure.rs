@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use sillok_core::ErrorCode;
+use sillok_core::scope::Scope;
 use sillok_server::api::Problem;
 
 /// Exit status of a negative verdict or a refusal.
@@ -75,9 +76,15 @@ pub enum Failure {
         #[source]
         source: std::io::Error,
     },
-    /// A recorded run is none.
+    /// A file is no recorded work, or cannot be read.
     #[error(transparent)]
-    Trajectory(#[from] crate::trajectory::Error),
+    Session(#[from] sillok_sessions::Error),
+    /// A file does not say what was imported of it before.
+    #[error("{task} holds what the file does not say: it was written anew, or cut")]
+    Rewritten {
+        /// The task that holds what was imported.
+        task: Scope,
+    },
     /// The sample repository could not be made.
     #[error(transparent)]
     Sample(#[from] crate::demo::sample_repository::Error),
@@ -136,11 +143,12 @@ impl Failure {
             | Self::Unpublished(_) => EXIT_RETRY,
             Self::Config(_) => EXIT_CONFIG,
             Self::Server(error) => exit_status_of_server(error),
-            Self::Usage(_) | Self::Trajectory(_) | Self::Start { .. } => EXIT_USAGE,
+            Self::Usage(_) | Self::Session(_) | Self::Start { .. } => EXIT_USAGE,
             Self::Foreign { .. }
             | Self::Verdict(_)
             | Self::Sample(_)
             | Self::Git(_)
+            | Self::Rewritten { .. }
             | Self::Io { .. } => EXIT_VERDICT,
         }
     }
@@ -164,6 +172,10 @@ impl Failure {
             Self::Server(sillok_server::Error::Locked { .. }) => {
                 Some("Wait until the other process ends, or speak to it with --url.".to_owned())
             }
+            Self::Rewritten { .. } => Some(
+                "Import the file into another worktree with --into; what was imported stays as it was."
+                    .to_owned(),
+            ),
             Self::NoServer { .. } => {
                 Some("Start one with `sillok serve`, or name one with --url.".to_owned())
             }

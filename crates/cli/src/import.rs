@@ -1,242 +1,308 @@
-//! Bringing a recorded run into the memory: a task, and its steps as records.
+//! Bringing recorded work into the memory: a task, and what a file says as its records.
 //!
-//! Owns the task's name, the batches and their command ids: an import that was cut off and is run
-//! again is a retry of the same commands. It must not know the format of recorded runs.
+//! Owns where an import goes on. What a task holds already is not brought in again:
+//! its log says what that is, a cursor saves reading it, and of two imports at once the command ids let one of each batch
+//! through. It must not know formats.
 
 use serde::Serialize;
-use serde_json::value::to_raw_value;
 use sillok_core::ErrorCode;
-use sillok_core::event::EventKind;
-use sillok_core::id::CommandId;
-use sillok_core::limits::SEGMENT_CHARS_MAX;
+use sillok_core::id::{CommandId, Seq};
 use sillok_core::scope::Scope;
-use sillok_server::api::{AppendLogs, EventsQuery, LogRecord, OpenTask};
+use sillok_sessions::{Entry, Format, PassedOver, Source};
 
 use crate::client::Client;
-use crate::failure::{EXIT_RETRY, Failure};
-use crate::trajectory::{Line, Run};
+use crate::failure::Failure;
+use crate::output::note;
 
-/// Records of one call.
-const BATCH_RECORDS_MAX: usize = 100;
-/// Bytes of content of one call of more than one record.
-const BATCH_BYTES_MAX: usize = 1 << 20;
+mod batch;
+pub mod cursors;
+pub mod names;
+mod opening;
+mod there;
 
-/// Bytes of a run's digest in the name of its task.
-const DIGEST_BYTES: usize = 6;
+use batch::{Placed, batches, call, is_full};
+use cursors::{Cursors, Kept};
+use opening::{Opened, open_or_resume};
+use there::There;
 
-/// A run that was brought in.
+/// How often an import begins anew where another one of the same file comes between.
+const ATTEMPTS_MAX: u32 = 5;
+/// Entries that are there already after which it is said how far reading is.
+const ENTRIES_BETWEEN_WORD: u64 = 256;
+
+/// What came of importing one file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Imported {
-    /// Its task.
+    /// Its task. It was not opened where the file says nothing.
     pub task: Scope,
     /// The task's title.
     pub title: String,
+    /// The file's format.
+    pub format: Format,
     /// How many steps it had.
-    pub steps: usize,
-    /// How many records were acknowledged.
+    pub steps: u64,
+    /// How many of its records the task holds.
     pub records: u64,
-    /// How many secrets were masked in them.
+    /// How many of them were brought in now.
+    pub imported: u64,
+    /// How many were there before.
+    pub already_there: u64,
+    /// How many secrets were masked in those that were brought in now.
     pub masked: u64,
+    /// What of the lines that were read now became no record, by reason.
+    pub passed_over: PassedOver,
+    /// Lines that were no UTF-8, and were read with a sign in place of what was none.
+    pub mended: u64,
+    /// Whether the file ends with a line that somebody is still writing.
+    pub unfinished: bool,
 }
 
-/// Opens the task and appends every record; what an earlier import of the same run by the same
-/// principal has brought in already is not brought in again. `progress` is told of each call's
-/// records.
+/// How far an import is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Records that were acknowledged since the last word.
+    pub records: u64,
+    /// Bytes of the file that were read in all.
+    pub bytes: u64,
+}
+
+/// Opens the task and appends every record that it does not hold yet. `open` opens the file, `progress` is told how far it
+/// is.
 ///
 /// # Errors
-/// [`Failure`] of the server; what was acknowledged before it stays.
+/// [`Failure`] of the server or the file; what was acknowledged before it stays. [`Failure::Rewritten`] where the file does
+/// not say what was imported of it before.
 pub async fn import(
     client: &Client,
     task: Scope,
-    run: &Run,
-    mut progress: impl FnMut(u64),
+    open: impl Fn() -> Result<Source, Failure>,
+    cursors: Option<&Cursors>,
+    mut progress: impl FnMut(Progress),
 ) -> Result<Imported, Failure> {
-    let open = OpenTask {
-        scope: task.to_string(),
-        title: run.title.clone(),
-        description: run.description.clone(),
+    let mut attempt = 1;
+    let mut imported = {
+        let source = open()?;
+        Imported {
+            task,
+            title: source.head().title.clone(),
+            format: source.head().format,
+            steps: source.steps(),
+            records: 0,
+            imported: 0,
+            already_there: 0,
+            masked: 0,
+            passed_over: PassedOver::default(),
+            mended: 0,
+            unfinished: false,
+        }
     };
-    let opening = open_or_resume(client, &task, &open).await?;
-    let mut imported = Imported {
-        task,
-        title: run.title.clone(),
-        steps: run.steps,
-        records: 0,
-        masked: 0,
-    };
-    for (number, batch) in (0..).zip(batches(&run.records)) {
-        let body = AppendLogs {
-            scope: imported.task.to_string(),
-            records: batch.iter().map(log_record).collect(),
-        };
-        let command = command_of(opening, run, number)?;
-        let appended = client.append_logs_as(command, &body).await?;
-        imported.records += u64::from(appended.count);
-        imported.masked += u64::from(appended.masked);
-        progress(u64::from(appended.count));
+    loop {
+        match once(client, &open, cursors, &mut progress, &mut imported).await {
+            // Another import was faster with this batch: what it brought in has to be found out.
+            Err(failure)
+                if failure.code() == Some(ErrorCode::CommandReused) && attempt < ATTEMPTS_MAX =>
+            {
+                attempt += 1;
+            }
+            done => return done.map(|()| imported),
+        }
     }
-    Ok(imported)
 }
 
-/// Opens the task: the command that did it, now or in an earlier import.
-async fn open_or_resume(
+async fn once(
     client: &Client,
+    open: &impl Fn() -> Result<Source, Failure>,
+    cursors: Option<&Cursors>,
+    progress: &mut impl FnMut(Progress),
+    imported: &mut Imported,
+) -> Result<(), Failure> {
+    let mut source = open()?;
+    let says_nothing = source.entry()?.is_none();
+    if says_nothing {
+        report(&source, imported);
+        return Ok(());
+    }
+    let opened = open_or_resume(client, &imported.task, source.head()).await?;
+    let begun = begin(client, open, cursors, &opened, &imported.task).await?;
+    let mut source = begun.source;
+    let mut going = Going {
+        client,
+        opening: opened.command,
+        cursors,
+        there: begun.there,
+        before: begun.kept.map_or(0, |kept| kept.records),
+        of_now: imported.imported,
+        batch: Vec::new(),
+        end: None,
+    };
+    let done = going.all(&mut source, progress, imported).await;
+    report(&source, imported);
+    done
+}
+
+/// What reading a file came to.
+fn report(source: &Source, imported: &mut Imported) {
+    imported.steps = source.steps();
+    imported.passed_over = source.passed().clone();
+    imported.mended = source.mended();
+    imported.unfinished = source.unfinished();
+}
+
+/// Where an import begins to read.
+struct Begun {
+    source: Source,
+    there: There,
+    kept: Option<Kept>,
+}
+
+/// Opens the file where the import goes on: behind the cursor, where there is one that the task bears out.
+async fn begin(
+    client: &Client,
+    open: &impl Fn() -> Result<Source, Failure>,
+    cursors: Option<&Cursors>,
+    opened: &Opened,
     task: &Scope,
-    open: &OpenTask,
-) -> Result<CommandId, Failure> {
-    let refused = match client.open_task(open).await {
-        Ok(opened) => return Ok(opened.command_id),
-        Err(failure) if failure.code() == Some(ErrorCode::Conflict) => failure,
-        Err(failure) => return Err(failure),
-    };
-    let first = EventsQuery {
-        scope: task.to_string(),
-        limit: Some(1),
-        ..EventsQuery::default()
-    };
-    let first = client.events(&first).await?.items.into_iter().next();
-    let Some(opening) = first.filter(|event| event.kind == EventKind::TaskOpened) else {
-        return Err(refused);
-    };
-    // Only to who opened it, and with these words, is the very command answered again.
-    match client.open_task_as(opening.command, open).await {
-        Ok(_) => Ok(opening.command),
-        Err(failure) if failure.exit_status() == EXIT_RETRY => Err(failure),
-        Err(_) => Err(refused),
+) -> Result<Begun, Failure> {
+    let mut source = open()?;
+    let nothing = There::nothing(source.head(), opened.by.clone());
+    if !opened.is_resumed {
+        return Ok(Begun {
+            source,
+            there: nothing,
+            kept: None,
+        });
     }
-}
-
-/// The command of a batch: every import of the run into the task that `opening` opened names it alike.
-fn command_of(opening: CommandId, run: &Run, number: u64) -> Result<CommandId, Failure> {
-    let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 import of a recorded run");
-    hasher.update(opening.as_bytes());
-    hasher.update(&run.digest);
-    hasher.update(&number.to_le_bytes());
-    let mut random = [0; 10];
-    hasher.finalize_xof().fill(&mut random);
-    Ok(CommandId::from_parts(opening.time()?, random))
-}
-
-fn log_record(line: &Line) -> LogRecord {
-    LogRecord {
-        level: line.level,
-        content: line.content.clone(),
-        metadata: Some(to_raw_value(&line.metadata).expect("plain data is JSON")),
-        time: None,
-    }
-}
-
-/// Cuts records into calls, by number and by bytes.
-fn batches(records: &[Line]) -> Vec<&[Line]> {
-    let mut batches = Vec::new();
-    let (mut start, mut bytes) = (0, 0);
-    for (at, record) in records.iter().enumerate() {
-        let full =
-            at - start == BATCH_RECORDS_MAX || bytes + record.content.len() > BATCH_BYTES_MAX;
-        if full && at > start {
-            batches.push(&records[start..at]);
-            (start, bytes) = (at, 0);
+    let kept = cursors.and_then(|cursors| cursors.load(task));
+    if let Some(kept) = kept.filter(|kept| kept.opening == opened.command)
+        && let Some(there) = nothing.clone().find(client, task, Some(&kept)).await?
+    {
+        if !source.go_on(&kept.cursor)? {
+            return Err(Failure::Rewritten { task: task.clone() });
         }
-        bytes += record.content.len();
+        return Ok(Begun {
+            source,
+            there,
+            kept: Some(kept),
+        });
     }
-    if start < records.len() {
-        batches.push(&records[start..]);
-    }
-    batches
+    let there = nothing.find(client, task, None).await?;
+    Ok(Begun {
+        source,
+        there: there.expect("without a cursor there is nothing to bear out"),
+        kept: None,
+    })
 }
 
-/// The name of a run's task: its own, and what tells it from another run of that name.
-#[must_use]
-pub fn task_name(run: &Run) -> String {
-    let digest: String = run.digest[..DIGEST_BYTES]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let name: String = segment(&run.name)
-        .chars()
-        .take(SEGMENT_CHARS_MAX - digest.len() - 1)
-        .collect();
-    format!("{name}-{digest}")
+/// An import under way.
+struct Going<'a> {
+    client: &'a Client,
+    opening: CommandId,
+    cursors: Option<&'a Cursors>,
+    there: There,
+    /// Records that the cursor knew of.
+    before: u64,
+    /// Records that an attempt before brought in.
+    of_now: u64,
+    batch: Vec<Placed>,
+    /// The event and the command of the last record that is there.
+    end: Option<(Seq, CommandId)>,
 }
 
-/// A name as it may stand in a scope path.
-fn segment(name: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
-            c
-        } else {
-            '-'
+impl Going<'_> {
+    /// Reads to the end, and sends what is not there.
+    async fn all(
+        &mut self,
+        source: &mut Source,
+        progress: &mut impl FnMut(Progress),
+        imported: &mut Imported,
+    ) -> Result<(), Failure> {
+        let mut entries = 0_u64;
+        while let Some(entry) = source.entry()? {
+            entries += 1;
+            self.take(entry).map_err(|_| rewritten(imported))?;
+            self.count(imported);
+            if is_full(&self.batch) {
+                self.send(source, progress, imported).await?;
+            } else if entries.is_multiple_of(ENTRIES_BETWEEN_WORD) {
+                progress(Progress {
+                    records: 0,
+                    bytes: source.offset(),
+                });
+            }
         }
-    };
-    let segment: String = name.chars().map(plain).take(SEGMENT_CHARS_MAX).collect();
-    match segment.as_str() {
-        "" | "." | ".." => "run".to_owned(),
-        _ => segment,
+        self.there.ended().map_err(|_| rewritten(imported))?;
+        self.send(source, progress, imported).await
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use sillok_core::staging::LogLevel;
+    /// Takes up of an entry what is not there.
+    fn take(&mut self, entry: Entry) -> Result<(), there::Differs> {
+        let there = self.there.pass(&entry)?;
+        let at = entry.at;
+        let records = entry.records.into_iter().enumerate().skip(there);
+        self.batch.extend(records.map(|(ordinal, record)| Placed {
+            at,
+            ordinal,
+            record,
+        }));
+        Ok(())
+    }
 
-    use super::*;
+    /// Counts what is there.
+    fn count(&self, imported: &mut Imported) {
+        let there = self.before + self.there.passed();
+        imported.already_there = there.saturating_sub(self.of_now);
+        imported.records = imported.already_there + imported.imported;
+    }
 
-    fn line(bytes: usize) -> Line {
-        Line {
-            level: LogLevel::Info,
-            content: "x".repeat(bytes),
-            metadata: crate::trajectory::Place::default(),
+    /// Sends all that was taken up, and keeps how far that is.
+    async fn send(
+        &mut self,
+        source: &Source,
+        progress: &mut impl FnMut(Progress),
+        imported: &mut Imported,
+    ) -> Result<(), Failure> {
+        let batch = std::mem::take(&mut self.batch);
+        for placed in batches(&batch) {
+            let (command, body) = call(self.opening, source.head(), placed, &imported.task)?;
+            let appended = self.client.append_logs_as(command, &body).await?;
+            let last = appended.first.get() + u64::from(appended.count) - 1;
+            self.end = Some((Seq::new(last), command));
+            imported.imported += u64::from(appended.count);
+            imported.masked += u64::from(appended.masked);
+            self.count(imported);
+            progress(Progress {
+                records: u64::from(appended.count),
+                bytes: source.offset(),
+            });
         }
+        self.keep(source, imported);
+        Ok(())
     }
 
-    #[test]
-    fn batches_keep_order_and_limits() {
-        let records: Vec<Line> = (0..250).map(|_| line(1)).collect();
-        let sizes: Vec<usize> = batches(&records).iter().map(|batch| batch.len()).collect();
-        assert_eq!(sizes, [100, 100, 50]);
-        let large = [
-            line(10),
-            line(BATCH_BYTES_MAX + 1),
-            line(BATCH_BYTES_MAX),
-            line(1),
-        ];
-        let sizes: Vec<usize> = batches(&large).iter().map(|batch| batch.len()).collect();
-        assert_eq!(sizes, [1, 1, 1, 1]);
-        assert!(batches(&[]).is_empty());
-    }
-
-    #[test]
-    fn any_name_becomes_a_segment() {
-        for name in ["a run.traj", "", "..", "한글", &"x".repeat(400), "ok-1_2.3"] {
-            let scope = Scope::parse("org/a").unwrap().child(&segment(name));
-            assert!(scope.is_ok(), "{name}");
-        }
-        assert_eq!(segment("a run"), "a-run");
-    }
-
-    fn run(name: &str, digest: [u8; 32]) -> Run {
-        Run {
-            name: name.to_owned(),
-            title: String::new(),
-            description: String::new(),
-            steps: 0,
-            records: Vec::new(),
-            digest,
+    /// Keeps how far the import came: everything that was read is there. That it cannot be kept is said once, and ends nothing.
+    fn keep(&mut self, source: &Source, imported: &Imported) {
+        let found = self.end.max(self.there.end());
+        let (Some(cursors), Some(cursor), Some((seq, command))) =
+            (self.cursors, source.cursor(), found)
+        else {
+            return;
+        };
+        let kept = Kept {
+            opening: self.opening,
+            cursor,
+            records: imported.records,
+            seq,
+            command,
+        };
+        if let Err(failure) = cursors.save(&imported.task, &kept) {
+            note(&format!("{failure}: how far the import came is not kept"));
+            self.cursors = None;
         }
     }
+}
 
-    #[test]
-    fn a_run_names_its_task_and_its_commands_alike_each_time() {
-        let (one, other) = (run("a run", [1; 32]), run("a run", [2; 32]));
-        assert_eq!(task_name(&one), "a-run-010101010101");
-        assert_ne!(task_name(&one), task_name(&other));
-        let long = task_name(&run(&"x".repeat(400), [1; 32]));
-        assert!(Scope::parse("org/a").unwrap().child(&long).is_ok());
-        let opening = crate::client::new_command_id();
-        let command = |run, number| command_of(opening, run, number).unwrap();
-        assert_eq!(command(&one, 0), command(&one, 0));
-        assert_ne!(command(&one, 0), command(&one, 1));
-        assert_ne!(command(&one, 0), command(&other, 0));
-        assert_eq!(command(&one, 0).time().unwrap(), opening.time().unwrap());
+fn rewritten(imported: &Imported) -> Failure {
+    Failure::Rewritten {
+        task: imported.task.clone(),
     }
 }

@@ -19,5 +19,4 @@ pub mod output;
 pub mod progress;
 pub mod session;
 pub mod settings;
-pub mod trajectory;
 pub mod verification;

@@ -21,6 +21,19 @@ pub fn bar(length: u64, what: &'static str) -> ProgressBar {
         .with_message(what)
 }
 
+/// A bar over bytes that are read; hidden when standard error is no terminal.
+#[must_use]
+pub fn bytes(length: u64, what: &'static str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{msg} {bar:30} {bytes}/{total_bytes} {eta}")
+        .expect("the template is fixed and tested");
+    ProgressBar::new(length)
+        .with_style(style)
+        .with_message(what)
+}
+
 fn style_of_bar() -> ProgressStyle {
     ProgressStyle::with_template("{msg} {bar:30} {human_pos}/{human_len} {eta}")
         .expect("the template is fixed and tested")
@@ -211,12 +224,15 @@ mod tests {
     fn the_templates_are_well_formed() {
         for template in [
             "{msg} {bar:30} {human_pos}/{human_len} {eta}",
+            "{msg} {bar:30} {bytes}/{total_bytes} {eta}",
             "{spinner} {msg} {human_pos} {elapsed}",
             "{spinner} {msg} {elapsed}",
         ] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
         // Without a terminal nothing is drawn.
-        assert!(bar(3, "x").is_hidden() || std::io::stderr().is_terminal());
+        for shown in [bar(3, "x"), bytes(3, "x")] {
+            assert!(shown.is_hidden() || std::io::stderr().is_terminal());
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::args::{Global, Within};
 use crate::client::{Client, RetryPolicy, is_loopback};
 use crate::data_directory::{DataDirectory, read_token};
 use crate::failure::Failure;
+use crate::import::cursors::Cursors;
 use crate::local_server::{LOCK_PAUSE, LOCK_WAIT, LocalServer, NO_NIGHTS, NO_WORK_TREES};
 use crate::output::{Output, note};
 
@@ -97,6 +98,12 @@ impl Session {
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         Some(self.data.path()).filter(|path| path.is_dir())
+    }
+
+    /// How far imports came.
+    #[must_use]
+    pub fn cursors(&self) -> Cursors {
+        Cursors::at(self.data.imports())
     }
 
     /// Stops the server that was started for this session, if one was.

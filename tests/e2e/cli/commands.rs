@@ -368,8 +368,8 @@ fn node(tour: &mut Tour) {
     let folder = tempfile::tempdir().unwrap();
     write_runs(folder.path());
     let file = folder.path().join("colon.traj");
-    let words = [file.to_str().unwrap(), "--scope", PROJECT];
-    assert!(tour.json("import trajectory", &words)["records"].as_u64() > Some(0));
+    let words = [file.to_str().unwrap(), "--into", PROJECT];
+    assert!(tour.json("import", &words)["imported"].as_u64() > Some(0));
     tour.tried.insert("completions");
     for shell in ["bash", "zsh", "fish"] {
         let script = tour.world.run(&["completions", shell]);

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use sillok_core::scope::Scope;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::RecordVerification;
+use sillok_sessions::trajectory::{self, Run};
+use sillok_sessions::{Head, Source};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
@@ -20,8 +22,8 @@ use super::report::{AgentReport, AttemptReport};
 use super::stage::{Agent, Stage};
 use crate::args::Assume;
 use crate::failure::Failure;
-use crate::import::{import, task_name};
-use crate::trajectory::{self, Run};
+use crate::import::names::task_name;
+use crate::import::{Progress, import};
 use crate::verification::new_run_id;
 
 const ADVICE: Advice = Advice {
@@ -154,11 +156,10 @@ async fn replay(
     run: &Run,
     assume: Option<Assume>,
 ) -> Result<AgentReport, Failure> {
-    let task = agent.worktree.child(&task_name(run))?;
-    let imported = import(&agent.client, task.clone(), run, |count| {
-        stage.progress.inc(count)
-    })
-    .await?;
+    let task = agent.worktree.child(&task_name(&Head::of_run(run)))?;
+    let open = || Ok(Source::of_run(run.clone()));
+    let said = |progress: Progress| stage.progress.inc(progress.records);
+    let imported = import(&agent.client, task.clone(), open, None, said).await?;
     let mut attempts = Vec::new();
     if assume == Some(Assume::Passed) {
         attempts.push(vouch(stage, &task).await?);

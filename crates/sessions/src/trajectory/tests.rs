@@ -2,11 +2,13 @@
 
 use serde_json::json;
 
+use sillok_core::limits::RECORD_BYTES_MAX;
+
 use super::*;
 
 /// A record's place as the bytes that are sent.
-fn sent(line: &Line) -> String {
-    serde_json::to_string(&line.metadata).unwrap()
+fn sent(record: &Record) -> String {
+    serde_json::to_string(&record.place).unwrap()
 }
 
 fn run(document: &Value) -> Result<Run, String> {
@@ -117,7 +119,7 @@ fn odd_messages_and_missing_fields_are_passed_over() {
 fn a_huge_observation_becomes_several_records_that_join_to_it() {
     let text = "한글 ".repeat(RECORD_BYTES_MAX / 7 * 2) + "end";
     let run = run(&json!({ "trajectory": [step("t", "a", &text)] })).unwrap();
-    let parts: Vec<&Line> = run
+    let parts: Vec<&Record> = run
         .records
         .iter()
         .filter(|r| r.level == LogLevel::Info)
@@ -153,27 +155,4 @@ fn files_are_read_and_named_in_errors() {
         read(&folder.path().join("none")),
         Err(Error::Read { .. })
     ));
-}
-
-#[test]
-fn errors_are_told_from_code_that_names_them() {
-    for error in [
-        "Traceback (most recent call last):\n  File",
-        "x\nValueError: bad",
-        "marshmallow.exceptions.ValidationError: no",
-        "sh: 1: foo: command not found",
-        "cat: x: No such file or directory",
-        "fatal: not a git repository",
-    ] {
-        assert!(shows_error(error), "{error}");
-    }
-    for fine in [
-        "12:    raise ValueError(\"x\")",
-        "344",
-        "errors.py",
-        "class MyError",
-        "ValueError",
-    ] {
-        assert!(!shows_error(fine), "{fine}");
-    }
 }

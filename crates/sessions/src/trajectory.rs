@@ -1,47 +1,19 @@
 //! Recorded agent runs: SWE-agent `.traj` files as tasks with records.
 //!
-//! Owns the reading of the format and what each part of a step becomes. It must not know servers,
-//! scopes or how records are sent.
+//! Owns the reading of the format and what each part of a step becomes. It must not know sessions of other clients.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
-use sillok_core::limits::{ERROR_TEXT_BYTES_MAX, RECORD_BYTES_MAX};
+use sillok_core::limits::ERROR_TEXT_BYTES_MAX;
 use sillok_core::staging::LogLevel;
 
-/// Bytes of one file. Recorded runs are a few hundred kilobytes; this is ample.
-pub const FILE_BYTES_MAX: u64 = 256 << 20;
-/// Characters of a title.
-const TITLE_CHARS_MAX: usize = 120;
-
-/// Why a file is no recorded run.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// It cannot be read.
-    #[error("{path} cannot be read")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It is too large to be one.
-    #[error("{path} has more than {FILE_BYTES_MAX} bytes")]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It has another form.
-    #[error("{path} is no SWE-agent trajectory: {why}")]
-    Form {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-}
+use crate::error::Error;
+use crate::limits::{TITLE_CHARS_MAX, TRAJECTORY_BYTES_MAX};
+use crate::output::shows_error;
+use crate::record::{Place, Record, clip_bytes, push};
 
 /// One recorded run.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,34 +27,9 @@ pub struct Run {
     /// How many steps it has.
     pub steps: usize,
     /// What happened, in order.
-    pub records: Vec<Line>,
+    pub records: Vec<Record>,
     /// BLAKE3 of the file's text: the same file is the same run.
     pub digest: [u8; 32],
-}
-
-/// One record of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Line {
-    /// Where it stems from.
-    pub level: LogLevel,
-    /// Its text, at most as long as a record may be.
-    pub content: String,
-    /// Where in the run it stands.
-    pub metadata: Place,
-}
-
-/// Where in a run a record stands. Its fields are in the order of the alphabet, and stay so: an import that is
-/// repeated sends the same bytes, whatever a JSON library makes of the order of keys.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
-    /// Which part of a text it is that was too long for one record.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub part: Option<usize>,
-    /// The step, from 1.
-    pub step: usize,
-    /// The program that an action ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -118,16 +65,13 @@ struct Message {
 /// # Errors
 /// [`Error`], naming the file.
 pub fn read(path: &Path) -> Result<Run, Error> {
-    let io = |source| Error::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let io = Error::read(path);
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(io)?;
-    file.take(FILE_BYTES_MAX + 1)
+    let file = std::fs::File::open(path).map_err(&io)?;
+    file.take(TRAJECTORY_BYTES_MAX + 1)
         .read_to_string(&mut text)
-        .map_err(io)?;
-    if text.len() as u64 > FILE_BYTES_MAX {
+        .map_err(&io)?;
+    if text.len() as u64 > TRAJECTORY_BYTES_MAX {
         return Err(Error::TooLarge {
             path: path.to_owned(),
         });
@@ -155,11 +99,11 @@ pub fn parse(name: &str, text: &str) -> Result<Run, String> {
         .iter()
         .find_map(statement)
         .unwrap_or_default();
-    let records: Vec<Line> = document
+    let records: Vec<Record> = document
         .trajectory
         .iter()
         .zip(1..)
-        .flat_map(|(step, number)| lines(step, number))
+        .flat_map(|(step, number)| records(step, number))
         .collect();
     if records.is_empty() {
         return Err("its steps are all empty".to_owned());
@@ -220,25 +164,30 @@ fn title(name: &str, statement: &Statement) -> String {
     line.chars().take(TITLE_CHARS_MAX).collect()
 }
 
-fn lines(step: &Step, number: usize) -> Vec<Line> {
+fn records(step: &Step, number: u64) -> Vec<Record> {
     let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    let place = Place {
-        step: number,
-        ..Place::default()
+    let mut records = Vec::new();
+    let mut add = |level, text: &str, tool: Option<String>| {
+        let record = Record {
+            level,
+            content: text.to_owned(),
+            place: Place {
+                step: Some(number),
+                tool,
+                ..Place::default()
+            },
+            time: None,
+        };
+        push(&mut records, &record);
     };
-    let mut lines = Vec::new();
     if let Some(thought) = said(&step.thought) {
-        push(&mut lines, LogLevel::Thought, thought.trim(), &place);
+        add(LogLevel::Thought, thought.trim(), None);
     }
     if let Some(action) = said(&step.action) {
         let action = action.trim();
         let tool = action.split_whitespace().next().expect("it is not blank");
         let tool: String = tool.chars().take(TITLE_CHARS_MAX).collect();
-        let action_place = Place {
-            tool: Some(tool),
-            ..place.clone()
-        };
-        push(&mut lines, LogLevel::Tool, action, &action_place);
+        add(LogLevel::Tool, action, Some(tool));
     }
     if let Some(observation) = said(&step.observation) {
         let level = if shows_error(&observation) {
@@ -246,56 +195,9 @@ fn lines(step: &Step, number: usize) -> Vec<Line> {
         } else {
             LogLevel::Info
         };
-        push(&mut lines, level, observation.trim_end(), &place);
+        add(level, observation.trim_end(), None);
     }
-    lines
-}
-
-/// Adds a text as one record, or as several when it is longer than a record may be.
-fn push(lines: &mut Vec<Line>, level: LogLevel, text: &str, place: &Place) {
-    let mut rest = text;
-    let mut part = 1;
-    while !rest.is_empty() {
-        let piece = clip_bytes(rest, RECORD_BYTES_MAX);
-        rest = &rest[piece.len()..];
-        let mut metadata = place.clone();
-        metadata.part = (part > 1 || !rest.is_empty()).then_some(part);
-        lines.push(Line {
-            level,
-            content: piece.to_owned(),
-            metadata,
-        });
-        part += 1;
-    }
-}
-
-/// The longest beginning of `text` of at most `bytes_max` bytes that ends at a character.
-#[must_use]
-pub fn clip_bytes(text: &str, bytes_max: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes_max)]
-}
-
-/// Whether an output tells of something that went wrong: a traceback, or a line in one of the
-/// forms in which interpreters and shells report errors.
-#[must_use]
-pub fn shows_error(output: &str) -> bool {
-    output.lines().any(|line| {
-        let line = line.trim();
-        let head = line.split(':').next().unwrap_or_default();
-        let names_error = line.len() > head.len()
-            && head
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
-            && (head.ends_with("Error") || head.ends_with("Exception"));
-        names_error
-            || line.starts_with("Traceback (most recent call last)")
-            || ["error:", "ERROR:", "fatal:", "E   "]
-                .iter()
-                .any(|start| line.starts_with(start))
-            || line.ends_with(": command not found")
-            || line.ends_with(": No such file or directory")
-            || line.contains("introduced new syntax error")
-    })
+    records
 }
 
 #[cfg(test)]
