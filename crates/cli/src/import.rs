@@ -27,8 +27,8 @@ use there::There;
 
 /// How often an import begins anew where another one of the same file comes between.
 const ATTEMPTS_MAX: u32 = 5;
-/// Entries that are there already after which it is said how far reading is.
-const ENTRIES_BETWEEN_WORD: u64 = 256;
+/// Entries after which it is said how far reading is.
+pub const ENTRIES_BETWEEN_WORD: u64 = 256;
 
 /// What came of importing one file.
 #[derive(Clone, Debug, Serialize)]
@@ -268,7 +268,8 @@ impl Going<'_> {
             let last = appended.first.get() + u64::from(appended.count) - 1;
             self.end = Some((Seq::new(last), command));
             imported.imported += u64::from(appended.count);
-            imported.masked += u64::from(appended.masked);
+            let cut: u64 = placed.iter().map(|one| u64::from(one.record.masked)).sum();
+            imported.masked += u64::from(appended.masked) + cut;
             self.count(imported);
             progress(Progress {
                 records: u64::from(appended.count),

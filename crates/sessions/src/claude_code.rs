@@ -12,6 +12,17 @@ use crate::limits::BLOCKS_MAX;
 use crate::scribe::{COMPACTION, Ended, FAULT, PROMPT, SAID, Scribe, THINKING, id, time};
 use crate::tool;
 
+/// What texts begin with that the client writes in the user's name.
+const CONTEXT: [&str; 7] = [
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<local-command-caveat>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<system-reminder>",
+    "<task-notification>",
+];
+
 #[derive(Deserialize)]
 struct Line<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -119,11 +130,25 @@ fn level(kind: &str) -> LogLevel {
     }
 }
 
+/// Something that was said, unless the client said it in the user's name.
+fn say(kind: &'static str, said: &str, scribe: &mut Scribe<'_>) {
+    let is_context = || {
+        CONTEXT
+            .iter()
+            .any(|start| said.trim_start().starts_with(start))
+    };
+    if kind == PROMPT && is_context() {
+        scribe.passed.count("note of the client");
+    } else {
+        scribe.say(level(kind), kind, said);
+    }
+}
+
 /// A message: one text, or blocks.
 fn message(line: &Line<'_>, kind: &'static str, scribe: &mut Scribe<'_>) {
     let content = object::<Message<'_>>(line.message).and_then(|message| message.content);
     if let Some(said) = text(content) {
-        return scribe.say(level(kind), kind, &said);
+        return say(kind, &said, scribe);
     }
     let Some(blocks) = items(content) else {
         return scribe.passed.count("message without content");
@@ -142,7 +167,7 @@ fn message(line: &Line<'_>, kind: &'static str, scribe: &mut Scribe<'_>) {
 fn block(block: &Block<'_>, kind: &'static str, scribe: &mut Scribe<'_>) {
     let of_block = text(block.kind).unwrap_or_default();
     match of_block.as_str() {
-        "text" => scribe.say(level(kind), kind, &text(block.text).unwrap_or_default()),
+        "text" => say(kind, &text(block.text).unwrap_or_default(), scribe),
         "thinking" => match text(block.thinking).filter(|said| !said.trim().is_empty()) {
             Some(said) => scribe.say(LogLevel::Thought, THINKING, &said),
             None => scribe.passed.count("hidden thinking"),

@@ -208,7 +208,8 @@ fn item(item: &Item<'_>, scribe: &mut Scribe<'_>) {
         }
         "custom_tool_call" => {
             let name = tool::name(item.name);
-            let input = text(item.input).unwrap_or_else(|| arguments(&name, item.arguments));
+            let input = text(item.input).filter(|input| !input.trim().is_empty());
+            let input = input.unwrap_or_else(|| arguments(&name, item.arguments));
             scribe.call(&name, call(), &input);
         }
         "local_shell_call" => {
@@ -298,7 +299,8 @@ fn texts(raw: Raw<'_>, scribe: &mut Scribe<'_>) -> String {
     texts.join("\n")
 }
 
-/// What came of a call: a text, parts, or an object; the text may be such an object's JSON.
+/// What came of a call: a text, parts, or an object. Earlier versions wrote that object's JSON as the text, with how the
+/// command ended; without that, such a text is what the command itself wrote.
 fn output(item: &Item<'_>, scribe: &mut Scribe<'_>) {
     let call = id(item.call_id);
     let said = text(item.output);
@@ -306,7 +308,11 @@ fn output(item: &Item<'_>, scribe: &mut Scribe<'_>) {
         .as_deref()
         .and_then(|said| serde_json::from_str(said).ok());
     let known = object::<Output<'_>>(inner.or(item.output));
-    let Some(known) = known.filter(|known| known.output.or(known.content).is_some()) else {
+    let is_known = |known: &Output<'_>| match inner {
+        Some(_) => known.output.and(known.metadata).is_some(),
+        None => known.output.or(known.content).is_some(),
+    };
+    let Some(known) = known.filter(is_known) else {
         let said = said.unwrap_or_else(|| texts(item.output, scribe));
         return scribe.result(call, &said, Ended::Unsaid, None);
     };

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::format::Format;
-use crate::limits::{TRAJECTORY_BYTES_MAX, WALK_DEPTH_MAX, WALK_ENTRIES_MAX, WALK_FILES_MAX};
+use crate::limits::{WALK_DEPTH_MAX, WALK_ENTRIES_MAX, WALK_FILES_MAX};
 
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
@@ -18,11 +18,19 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// It is no plain file: a pipe, a socket, a device.
+    #[error("{path} is no plain file")]
+    NoFile {
+        /// What was named.
+        path: PathBuf,
+    },
     /// It is too large to be one.
-    #[error("{path} has more than {TRAJECTORY_BYTES_MAX} bytes")]
+    #[error("{path} has more than {bytes_max} bytes")]
     TooLarge {
         /// The file.
         path: PathBuf,
+        /// How many are read of one.
+        bytes_max: u64,
     },
     /// It has another form.
     #[error("{path} is no SWE-agent trajectory: {why}")]

@@ -4,15 +4,15 @@
 
 use core::fmt;
 use core::str::FromStr;
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::file;
 use crate::json::{self, Raw, text};
-use crate::limits::{DETECTION_LINES_MAX, HEAD_BYTES_MAX};
+use crate::limits::{DETECTION_LINES_MAX, HEAD_BYTES_MAX, SESSION_BYTES_MAX};
 use crate::lines::{Found, Lines};
 
 /// How recorded work is written down.
@@ -74,7 +74,7 @@ impl Format {
     /// The format of a file, by its name and its first lines; none where these tell of none.
     ///
     /// # Errors
-    /// [`Error::Read`]
+    /// [`Error::Read`], [`Error::NoFile`], [`Error::TooLarge`]
     pub fn of(path: &Path) -> Result<Option<Self>, Error> {
         if path
             .extension()
@@ -83,7 +83,7 @@ impl Format {
             return Ok(Some(Self::Traj));
         }
         let io = Error::read(path);
-        let file = File::open(path).map_err(&io)?;
+        let (file, _) = file::open(path, SESSION_BYTES_MAX)?;
         let mut lines = Lines::new(BufReader::new(file.take(HEAD_BYTES_MAX)));
         for _ in 0..DETECTION_LINES_MAX {
             match lines.advance().map_err(&io)? {

@@ -2,17 +2,17 @@
 //!
 //! Owns what of a file's beginning names it. It must not know how a task is named after it.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
 use sillok_core::limits::ERROR_TEXT_BYTES_MAX;
 
 use crate::error::Error;
+use crate::file;
 use crate::format::{Client, Format};
-use crate::limits::{HEAD_BYTES_MAX, ID_BYTES_MAX, TITLE_CHARS_MAX};
+use crate::limits::{HEAD_BYTES_MAX, ID_BYTES_MAX, SESSION_BYTES_MAX};
 use crate::reader::Reader;
-use crate::record::{Entry, clip_bytes};
+use crate::record::{Entry, clip_bytes, shortened, title_of};
 use crate::scribe::PROMPT;
 use crate::trajectory::Run;
 
@@ -20,6 +20,8 @@ use crate::trajectory::Run;
 const AGENT: &str = "agent-";
 /// Entries at the beginning among which the first prompt is looked for.
 const ENTRIES_MAX: usize = 64;
+/// Digits of the groups of a UUID.
+const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
 /// What a file is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,14 +54,15 @@ impl Head {
         }
     }
 
-    /// What a session is, by the beginning of its file. Who names it is the first line that does, up to the first that
-    /// says something: whatever is written behind it later, the name stays.
+    /// What a session is, by its file's name and beginning. Claude Code names a file by its session, and one that goes on
+    /// with another session may begin with that one's lines. Else the first line that names a session does, up to the first
+    /// that says something: whatever is written behind it later, the name stays.
     ///
     /// # Errors
-    /// [`Error::Read`]
+    /// [`Error::Read`], [`Error::NoFile`], [`Error::TooLarge`]
     pub fn of_session(path: &Path, client: Client) -> Result<Self, Error> {
         let io = Error::read(path);
-        let file = File::open(path).map_err(&io)?;
+        let (file, _) = file::open(path, SESSION_BYTES_MAX)?;
         let source = BufReader::new(file.take(HEAD_BYTES_MAX));
         let mut reader = Reader::new(client, None, None, source);
         let mut name = None;
@@ -84,6 +87,8 @@ impl Head {
         let agent = agent
             .flatten()
             .map(|agent| clip_bytes(agent, ID_BYTES_MAX).to_owned());
+        let of_file = (client == Client::ClaudeCode && is_uuid(&stem)).then(|| stem.clone());
+        let name = of_file.or(name);
         let name = name.unwrap_or_else(|| clip_bytes(&stem, ID_BYTES_MAX).to_owned());
         let format = match client {
             Client::ClaudeCode => Format::ClaudeCode,
@@ -91,7 +96,7 @@ impl Head {
         };
         let description = prompt.unwrap_or_default();
         Ok(Self {
-            title: title(&description, format, &name),
+            title: title_of(&description).unwrap_or_else(|| format!("{format} session {name}")),
             format,
             name,
             agent,
@@ -107,20 +112,24 @@ fn prompt(entry: &Entry) -> Option<String> {
         .records
         .iter()
         .find(|record| record.place.kind == Some(PROMPT))?;
-    Some(clip_bytes(&record.content, ERROR_TEXT_BYTES_MAX).to_owned())
+    Some(shortened(&record.content, ERROR_TEXT_BYTES_MAX))
 }
 
-fn title(prompt: &str, format: Format, name: &str) -> String {
-    let first = prompt.lines().map(str::trim).find(|line| !line.is_empty());
-    match first {
-        Some(line) => line.chars().take(TITLE_CHARS_MAX).collect(),
-        None => format!("{format} session {name}"),
-    }
+/// Whether a name has the form of a UUID.
+fn is_uuid(name: &str) -> bool {
+    let groups: Vec<&str> = name.split('-').collect();
+    let is_hex = |group: &str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
+    groups.len() == UUID_GROUPS.len()
+        && groups
+            .iter()
+            .zip(UUID_GROUPS)
+            .all(|(group, digits)| group.len() == digits && is_hex(group))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::TITLE_CHARS_MAX;
 
     fn head(name: &str, lines: &[&str]) -> Head {
         let folder = tempfile::tempdir().unwrap();
@@ -147,6 +156,39 @@ mod tests {
         let found = head("agent-7.jsonl", &[SAID, LATER]);
         assert_eq!((found.name.as_str(), found.title.as_str()), ("s1", "More"));
         assert_eq!(found.agent.as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn a_session_that_goes_on_with_another_is_named_by_its_file() {
+        let other = "57f6f27a-f714-44de-a160-29f6de7bfd73";
+        let found = head(&format!("{other}.jsonl"), &[ASKED, LATER]);
+        assert_eq!(
+            (found.name.as_str(), found.title.as_str()),
+            (other, "Mend it")
+        );
+        for no_uuid in [
+            "57f6f27a-f714-44de-a160-29f6de7bfd7",
+            "57f6f27a-f714-44de-a160-29f6de7bfd7x",
+        ] {
+            assert_eq!(head(&format!("{no_uuid}.jsonl"), &[ASKED]).name, "s1");
+        }
+    }
+
+    #[test]
+    fn no_half_of_a_secret_is_left_where_a_title_or_a_description_ends() {
+        let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        let half = &secret[..20];
+        for before in [TITLE_CHARS_MAX - 20, ERROR_TEXT_BYTES_MAX - 20] {
+            let said = format!("{} {secret} and on", "x".repeat(before - 1));
+            let asked = ASKED.replace("\\n Mend it \\nsoon", &said);
+            let found = head("x.jsonl", &[&asked]);
+            assert!(
+                found.description.starts_with("xxx"),
+                "{}",
+                found.description
+            );
+            assert!(!found.title.contains(half) && !found.description.contains(half));
+        }
     }
 
     #[test]

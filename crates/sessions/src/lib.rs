@@ -18,6 +18,7 @@ pub mod walk;
 
 mod claude_code;
 mod codex;
+mod file;
 mod json;
 mod lines;
 mod output;
@@ -30,5 +31,5 @@ pub use format::Format;
 pub use head::Head;
 pub use passed::PassedOver;
 pub use reader::Reader;
-pub use record::{Entry, Place, Record, clip_bytes};
+pub use record::{Entry, Place, Record};
 pub use source::Source;

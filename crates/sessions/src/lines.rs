@@ -31,6 +31,7 @@ pub(crate) struct Lines<R> {
     end: u64,
     hasher: blake3::Hasher,
     line_bytes_max: usize,
+    bytes_max: u64,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -42,14 +43,16 @@ impl<R: BufRead> Lines<R> {
             end: 0,
             hasher: blake3::Hasher::new(),
             line_bytes_max: LINE_BYTES_MAX,
+            bytes_max: SESSION_BYTES_MAX,
         }
     }
 
-    /// With another bound on a line.
+    /// With other bounds on a line and on the file.
     #[cfg(test)]
-    pub(crate) fn bounded(source: R, line_bytes_max: usize) -> Self {
+    pub(crate) fn bounded(source: R, line_bytes_max: usize, bytes_max: u64) -> Self {
         Self {
             line_bytes_max,
+            bytes_max,
             ..Self::new(source)
         }
     }
@@ -71,7 +74,8 @@ impl<R: BufRead> Lines<R> {
         Ok(self.hasher.finalize() == *digest)
     }
 
-    /// Finds the next line. A [`Found::Tail`] is found once, and is not taken.
+    /// Finds the next line. A [`Found::Tail`] is found once, and is not taken; what lies over the bound on a file, which
+    /// grew while it was read, is one of which nothing is held.
     pub(crate) fn advance(&mut self) -> io::Result<Found> {
         self.line.clear();
         self.start = self.end;
@@ -79,10 +83,16 @@ impl<R: BufRead> Lines<R> {
         let mut ahead: Option<(blake3::Hasher, u64)> = None;
         loop {
             let held = self.source.fill_buf()?;
-            let is_over = self.start >= SESSION_BYTES_MAX;
-            if held.is_empty() || is_over {
+            if held.is_empty() {
                 let is_blank = ahead.is_none() && self.line.is_empty();
                 return Ok(if is_blank { Found::End } else { Found::Tail });
+            }
+            let of_line = ahead
+                .as_ref()
+                .map_or(self.line.len() as u64, |(_, bytes)| *bytes);
+            if self.start + of_line >= self.bytes_max {
+                self.line.clear();
+                return Ok(Found::Tail);
             }
             let newline = held.iter().position(|byte| *byte == b'\n');
             let taken = newline.map_or(held.len(), |at| at + 1);
@@ -148,7 +158,7 @@ mod tests {
     use super::*;
 
     fn all(text: &[u8], bytes_max: usize, buffer: usize) -> (Vec<(Found, u64)>, u64, blake3::Hash) {
-        let mut lines = Lines::bounded(BufReader::with_capacity(buffer, text), bytes_max);
+        let mut lines = Lines::bounded(BufReader::with_capacity(buffer, text), bytes_max, u64::MAX);
         let mut found = Vec::new();
         loop {
             match lines.advance().unwrap() {
@@ -176,6 +186,20 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(end, 107);
         assert_eq!(digest, blake3::hash(&text.as_bytes()[..107]));
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_read_to_its_bound() {
+        for line_bytes_max in [8, 4_096] {
+            let source = BufReader::with_capacity(16, std::io::repeat(b'x'));
+            let mut lines = Lines::bounded(source, line_bytes_max, 1_000);
+            assert_eq!(lines.advance().unwrap(), Found::Tail);
+            assert_eq!((lines.line().len(), lines.end()), (0, 0));
+        }
+        let mut lines = Lines::bounded(&b"ab\ncd\nef\n"[..], 8, 6);
+        let found = [(); 3].map(|()| lines.advance().unwrap());
+        assert_eq!(found, [Found::Line, Found::Line, Found::Tail]);
+        assert!(lines.line().is_empty());
     }
 
     proptest! {

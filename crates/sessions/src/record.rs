@@ -5,8 +5,11 @@
 
 use serde::Serialize;
 use sillok_core::limits::RECORD_BYTES_MAX;
+use sillok_core::secret::{mask, whole_before};
 use sillok_core::staging::LogLevel;
 use sillok_core::time::Timestamp;
+
+use crate::limits::TITLE_CHARS_MAX;
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub struct Record {
     pub place: Place,
     /// When it happened, by the file.
     pub time: Option<Timestamp>,
+    /// Secrets that were masked in it here, since its text was cut. All others are masked by who stores it.
+    pub masked: u32,
 }
 
 /// What one line of a session, or one step of a run, became.
@@ -75,12 +80,26 @@ pub struct Place {
     pub tool: Option<String>,
 }
 
-/// Adds a record as one, or as several where its text is longer than a record may be.
-pub(crate) fn push(records: &mut Vec<Record>, record: &Record) {
-    let mut rest = record.content.as_str();
+/// Adds a record as one, or as several where its text is longer than a record may be. Secrets are masked before a text is
+/// cut: half of one nobody finds.
+pub(crate) fn push(records: &mut Vec<Record>, record: Record) {
+    if record.content.len() <= RECORD_BYTES_MAX {
+        if !record.content.is_empty() {
+            records.push(record);
+        }
+        return;
+    }
+    let masked = mask(&record.content);
+    let mut rest = &*masked.text;
     let mut part = 1;
     while !rest.is_empty() {
-        let piece = clip_bytes(rest, RECORD_BYTES_MAX);
+        let whole = whole_before(rest, rest.len().min(RECORD_BYTES_MAX));
+        let piece = if whole == 0 {
+            // It begins like what stands for a secret, and is none.
+            clip_bytes(rest, RECORD_BYTES_MAX)
+        } else {
+            &rest[..whole]
+        };
         rest = &rest[piece.len()..];
         let mut place = record.place.clone();
         place.part = (part > 1 || !rest.is_empty()).then_some(part);
@@ -89,6 +108,7 @@ pub(crate) fn push(records: &mut Vec<Record>, record: &Record) {
             content: piece.to_owned(),
             place,
             time: record.time,
+            masked: if part == 1 { masked.count } else { 0 },
         });
         part += 1;
     }
@@ -96,8 +116,26 @@ pub(crate) fn push(records: &mut Vec<Record>, record: &Record) {
 
 /// The longest beginning of `text` of at most `bytes_max` bytes that ends at a character.
 #[must_use]
-pub fn clip_bytes(text: &str, bytes_max: usize) -> &str {
+pub(crate) fn clip_bytes(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
+}
+
+/// A text without its secrets, as far as there is room for it.
+pub(crate) fn shortened(text: &str, bytes_max: usize) -> String {
+    let mut text = mask(text).text.into_owned();
+    text.truncate(whole_before(&text, text.len().min(bytes_max)));
+    text
+}
+
+/// The first line of a masked text that says something, as far as a title has room; none where none does.
+pub(crate) fn title_of(masked: &str) -> Option<String> {
+    let line = masked
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())?;
+    let behind = line.char_indices().nth(TITLE_CHARS_MAX);
+    let end = whole_before(line, behind.map_or(line.len(), |(at, _)| at));
+    (end > 0).then(|| line[..end].trim_end().to_owned())
 }
 
 #[cfg(test)]
@@ -105,7 +143,55 @@ mod tests {
     use sillok_core::limits::METADATA_BYTES_MAX;
 
     use super::*;
-    use crate::limits::{BRANCH_BYTES_MAX, DIRECTORY_BYTES_MAX, ID_BYTES_MAX, TITLE_CHARS_MAX};
+    use crate::limits::{BRANCH_BYTES_MAX, DIRECTORY_BYTES_MAX, ID_BYTES_MAX};
+
+    const SECRET: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+
+    fn pushed(content: String) -> Vec<Record> {
+        let mut records = Vec::new();
+        let record = Record {
+            level: LogLevel::Info,
+            content,
+            place: Place::default(),
+            time: None,
+            masked: 0,
+        };
+        push(&mut records, record);
+        records
+    }
+
+    #[test]
+    fn a_secret_that_a_cut_would_halve_is_masked_and_counted_before() {
+        // Wherever the cut falls in it.
+        for into in [1, 12, SECRET.len() - 1] {
+            let before = "x".repeat(RECORD_BYTES_MAX - into - 1);
+            let text = format!("{before} {SECRET} {}", "y".repeat(64));
+            let records = pushed(text.clone());
+            let joined: String = records.iter().map(|one| one.content.as_str()).collect();
+            assert_eq!(joined, mask(&text).text);
+            assert!(!joined.contains(&SECRET[..8]) && joined.ends_with("y"));
+            assert!(records.iter().all(|one| mask(&one.content).count == 0));
+            assert!(
+                records
+                    .iter()
+                    .all(|one| one.content.len() <= RECORD_BYTES_MAX)
+            );
+            let counts: Vec<u32> = records.iter().map(|one| one.masked).collect();
+            assert_eq!(counts, [1, 0], "cut {into} bytes into it");
+        }
+        let short = pushed(SECRET.to_owned());
+        assert_eq!((short[0].content.as_str(), short[0].masked), (SECRET, 0));
+    }
+
+    #[test]
+    fn a_text_that_begins_like_a_mask_without_an_end_is_cut_all_the_same() {
+        let text = format!("a[masked:{}", "x".repeat(RECORD_BYTES_MAX * 2));
+        let records = pushed(text.clone());
+        let joined: String = records.iter().map(|one| one.content.as_str()).collect();
+        assert_eq!(joined, text);
+        assert!(records.len() <= 4, "{}", records.len());
+        assert_eq!(title_of(&text[1..]), None);
+    }
 
     #[test]
     fn whatever_a_file_says_the_place_fits_the_metadata_of_a_record() {

@@ -161,8 +161,9 @@ impl<'a> Scribe<'a> {
             content: content.to_owned(),
             place,
             time: self.time,
+            masked: 0,
         };
-        push(&mut self.records, &record);
+        push(&mut self.records, record);
     }
 }
 

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::cursor::Cursor;
 use crate::error::Error;
+use crate::file;
 use crate::format::Format;
 use crate::head::Head;
+use crate::limits::SESSION_BYTES_MAX;
 use crate::passed::PassedOver;
 use crate::reader::Reader;
 use crate::record::{Entry, Record};
@@ -50,9 +52,7 @@ impl Source {
             return Ok(Self::of_run(trajectory::read(path)?));
         };
         let head = Head::of_session(path, client)?;
-        let io = Error::read(path);
-        let file = File::open(path).map_err(&io)?;
-        let bytes = file.metadata().map_err(&io)?.len();
+        let (file, bytes) = file::open(path, SESSION_BYTES_MAX)?;
         let source = BufReader::with_capacity(BUFFER_BYTES, file);
         let reader = Reader::new(client, Some(&head.name), head.agent.as_deref(), source);
         Ok(Self {

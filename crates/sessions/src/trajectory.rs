@@ -11,9 +11,10 @@ use sillok_core::limits::ERROR_TEXT_BYTES_MAX;
 use sillok_core::staging::LogLevel;
 
 use crate::error::Error;
+use crate::file;
 use crate::limits::{TITLE_CHARS_MAX, TRAJECTORY_BYTES_MAX};
 use crate::output::shows_error;
-use crate::record::{Place, Record, clip_bytes, push};
+use crate::record::{Place, Record, push, shortened, title_of};
 
 /// One recorded run.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,17 +66,12 @@ struct Message {
 /// # Errors
 /// [`Error`], naming the file.
 pub fn read(path: &Path) -> Result<Run, Error> {
-    let io = Error::read(path);
+    let (file, bytes) = file::open(path, TRAJECTORY_BYTES_MAX)?;
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(&io)?;
-    file.take(TRAJECTORY_BYTES_MAX + 1)
+    // One that grows meanwhile is cut there, and refused by its form.
+    file.take(bytes)
         .read_to_string(&mut text)
-        .map_err(&io)?;
-    if text.len() as u64 > TRAJECTORY_BYTES_MAX {
-        return Err(Error::TooLarge {
-            path: path.to_owned(),
-        });
-    }
+        .map_err(Error::read(path))?;
     let stem = path
         .file_stem()
         .map_or_else(|| "run".into(), |stem| stem.to_string_lossy());
@@ -108,10 +104,12 @@ pub fn parse(name: &str, text: &str) -> Result<Run, String> {
     if records.is_empty() {
         return Err("its steps are all empty".to_owned());
     }
+    let description = shortened(&statement.text, ERROR_TEXT_BYTES_MAX);
+    let title = title_of(&description).filter(|_| statement.is_issue);
     Ok(Run {
         name: name.to_owned(),
-        title: title(name, &statement),
-        description: clip_bytes(&statement.text, ERROR_TEXT_BYTES_MAX).to_owned(),
+        title: title.unwrap_or_else(|| name.chars().take(TITLE_CHARS_MAX).collect()),
+        description,
         steps: document.trajectory.len(),
         records,
         digest: blake3::hash(text.as_bytes()).into(),
@@ -154,16 +152,6 @@ fn message_text(content: &Value) -> String {
     }
 }
 
-fn title(name: &str, statement: &Statement) -> String {
-    let first = statement
-        .text
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty());
-    let line = first.filter(|_| statement.is_issue).unwrap_or(name);
-    line.chars().take(TITLE_CHARS_MAX).collect()
-}
-
 fn records(step: &Step, number: u64) -> Vec<Record> {
     let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     let mut records = Vec::new();
@@ -177,8 +165,9 @@ fn records(step: &Step, number: u64) -> Vec<Record> {
                 ..Place::default()
             },
             time: None,
+            masked: 0,
         };
-        push(&mut records, &record);
+        push(&mut records, record);
     };
     if let Some(thought) = said(&step.thought) {
         add(LogLevel::Thought, thought.trim(), None);

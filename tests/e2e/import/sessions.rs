@@ -234,6 +234,33 @@ async fn a_session_that_says_something_else_than_before_is_refused_and_changes_n
 }
 
 #[tokio::test]
+async fn a_session_that_hooks_wrote_down_there_is_a_conflict_and_is_imported_elsewhere() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let scope = task(WORKTREE);
+    let open = json!({ "scope": scope, "title": "Mend it" });
+    admin.post("/v1/tasks", &open).await.ok();
+    let record = json!({ "level": "info", "content": "345 ms is serialized as 344.",
+        "metadata": { "client": "claude-code", "event": "UserPromptSubmit", "session": SESSION } });
+    let logs = json!({ "scope": scope, "records": [record] });
+    admin.post("/v1/logs", &logs).await.ok();
+    let path = file(&world, CLAUDE_CODE);
+    let words = [
+        "import",
+        "--json",
+        "--into",
+        WORKTREE,
+        path.to_str().expect("UTF-8"),
+    ];
+    let answer = world.run(&words).json_with(1);
+    let why = answer["left_out"][0]["why"].as_str().expect("a reason");
+    assert!(why.contains("hooks"), "{answer}");
+    assert_eq!(admin.all("/v1/records", &scope).await.len(), 1);
+    let elsewhere = import(&world, ELSEWHERE, &path);
+    assert!(elsewhere["imported"].as_u64() > Some(0), "{elsewhere}");
+}
+
+#[tokio::test]
 async fn what_was_erased_of_a_session_does_not_come_back() {
     let world = World::start().await;
     let admin = world.admin();

@@ -11,6 +11,7 @@ use sillok_sessions::{Error, Format, PassedOver, Source, walk};
 
 use crate::args::{Formats, Import};
 use crate::failure::Failure;
+use crate::import::cursors::Cursors;
 use crate::import::names::task_name;
 use crate::import::{self, Imported};
 use crate::output::{Output, Style, note, one_line, table};
@@ -31,8 +32,8 @@ struct File {
 struct Plan {
     worktree: Scope,
     files: Vec<File>,
-    /// Files of folders that are in no format.
-    unknown: Vec<PathBuf>,
+    /// Files of folders that are in no format, or cannot be read.
+    left_out: Vec<LeftOut>,
 }
 
 /// What was imported.
@@ -52,17 +53,37 @@ struct Done {
 /// A file of which nothing was imported, or not all.
 #[derive(Debug, Serialize)]
 struct LeftOut {
-    path: PathBuf,
+    /// Its path. What of it is no UTF-8 is shown by a sign.
+    path: String,
     why: String,
     /// Whether that is a failure.
     failed: bool,
 }
 
+impl LeftOut {
+    fn new(path: &Path, why: impl Into<String>, failed: bool) -> Self {
+        Self {
+            path: path.to_string_lossy().into_owned(),
+            why: why.into(),
+            failed,
+        }
+    }
+}
+
 impl Done {
+    /// What is done before anything is imported.
+    fn of(left_out: Vec<LeftOut>) -> Self {
+        Self {
+            left_out,
+            ..Self::default()
+        }
+    }
+
     fn add(&mut self, path: &Path, imported: Imported) {
         self.passed_over.add(&imported.passed_over);
         if imported.records == 0 {
-            return self.leave_out(path, "nothing in it says what was done", false);
+            let why = "nothing in it says what was done";
+            return self.left_out.push(LeftOut::new(path, why, false));
         }
         self.records += imported.records;
         self.imported += imported.imported;
@@ -71,12 +92,8 @@ impl Done {
         self.tasks.push(imported);
     }
 
-    fn leave_out(&mut self, path: &Path, why: impl Into<String>, failed: bool) {
-        self.left_out.push(LeftOut {
-            path: path.to_owned(),
-            why: why.into(),
-            failed,
-        });
+    fn fail(&mut self, path: &Path, failure: &Failure) {
+        self.left_out.push(LeftOut::new(path, told(failure), true));
     }
 
     /// Prints it. That a file could not be imported makes the command fail in the end.
@@ -122,8 +139,8 @@ impl Done {
             lines.push("A session is still being written: import it again later.".to_owned());
         }
         for left in &self.left_out {
-            let path = one_line(&left.path.display().to_string(), 200);
-            let line = format!("left out {path}: {}", left.why);
+            let path = one_line(&left.path, 200);
+            let line = format!("left out {path}: {}", one_line(&left.why, 400));
             lines.push(if left.failed {
                 style.bad(&line)
             } else {
@@ -134,37 +151,25 @@ impl Done {
     }
 }
 
-/// Carries out `import`. The format of every file is known, and every run was read, before anything is written.
+/// Carries out `import`. The format of every file is known, and every file that was named was opened, before anything is
+/// written.
 ///
 /// # Errors
-/// [`Failure`]; [`Failure::Session`] for a file that is no recorded work.
+/// [`Failure`]; [`Failure::Session`] for a file that was named and is no recorded work.
 pub async fn import(session: &Session, args: &Import) -> Result<(), Failure> {
     let plan = plan(args)?;
     let cursors = session.cursors();
-    let total = plan.files.iter().map(|file| file.bytes).sum();
-    let bar = progress::bytes(total, "importing");
-    let mut done = plan.done();
+    let bar = progress::bytes(plan.bytes(), "importing");
+    let mut done = Done::of(plan.left_out);
     let mut before = 0;
     for file in &plan.files {
-        let open = || Source::open(&file.path, file.format).map_err(Failure::from);
-        let task = match open() {
-            Ok(source) => plan.worktree.child(&task_name(source.head()))?,
-            Err(failure) => {
-                done.leave_out(&file.path, told(&failure), true);
-                continue;
-            }
-        };
-        let said = |progress: import::Progress| {
-            bar.set_position(before + progress.bytes.min(file.bytes));
-        };
-        match import::import(&session.client, task, open, Some(&cursors), said).await {
+        let said = |bytes: u64| bar.set_position(before + bytes.min(file.bytes));
+        match bring_in(session, &plan.worktree, file, &cursors, said).await {
             Ok(imported) => done.add(&file.path, imported),
-            Err(failure) if is_of_file(&failure) => {
-                done.leave_out(&file.path, told(&failure), true);
-            }
+            Err(failure) if is_of_file(&failure) => done.fail(&file.path, &failure),
             Err(failure) => {
                 bar.finish_and_clear();
-                let path = file.path.display();
+                let path = one_line(&file.path.to_string_lossy(), 200);
                 note(&format!(
                     "the import ended at {path}; run again, it goes on there"
                 ));
@@ -178,34 +183,56 @@ pub async fn import(session: &Session, args: &Import) -> Result<(), Failure> {
     done.show(session.output, "Imported")
 }
 
+/// Imports one file. `said` is told how many bytes of it were read.
+async fn bring_in(
+    session: &Session,
+    worktree: &Scope,
+    file: &File,
+    cursors: &Cursors,
+    said: impl Fn(u64),
+) -> Result<Imported, Failure> {
+    let open = || Source::open(&file.path, file.format).map_err(Failure::from);
+    let task = worktree.child(&task_name(open()?.head()))?;
+    let said = |progress: import::Progress| said(progress.bytes);
+    import::import(&session.client, task, open, Some(cursors), said).await
+}
+
 /// Carries out `import --dry-run`: reads the files and asks nobody. What would be there already it does not know.
 ///
 /// # Errors
-/// [`Failure::Session`] for a file that is no recorded work.
+/// [`Failure::Session`] for a file that was named and is no recorded work.
 pub fn dry_run(output: Output, args: &Import) -> Result<(), Failure> {
     let plan = plan(args)?;
-    let bar = progress::bytes(plan.files.iter().map(|file| file.bytes).sum(), "reading");
-    let mut done = plan.done();
+    let bar = progress::bytes(plan.bytes(), "reading");
+    let mut done = Done::of(plan.left_out);
+    let mut before = 0;
     for file in &plan.files {
-        match look_through(&plan.worktree, file) {
+        let said = |bytes: u64| bar.set_position(before + bytes.min(file.bytes));
+        match look_through(&plan.worktree, file, said) {
             Ok(imported) => done.add(&file.path, imported),
-            Err(failure) => done.leave_out(&file.path, told(&failure), true),
+            Err(failure) => done.fail(&file.path, &failure),
         }
-        bar.inc(file.bytes);
+        before += file.bytes;
+        bar.set_position(before);
     }
     bar.finish_and_clear();
     done.show(output, "Would import")
 }
 
-/// What importing a file would come to in a task that holds nothing of it.
-fn look_through(worktree: &Scope, file: &File) -> Result<Imported, Failure> {
+/// What importing a file would come to in a task that holds nothing of it. `said` is told how many bytes of it were read.
+fn look_through(worktree: &Scope, file: &File, said: impl Fn(u64)) -> Result<Imported, Failure> {
     let mut source = Source::open(&file.path, file.format)?;
-    let (mut records, mut masked) = (0, 0);
+    let (mut entries, mut records, mut masked) = (0_u64, 0, 0);
     while let Some(entry) = source.entry()? {
+        entries += 1;
         records += entry.records.len() as u64;
         for record in &entry.records {
             let place = to_string(&record.place).expect("plain data is JSON");
-            masked += u64::from(mask(&record.content).count) + u64::from(mask(&place).count);
+            let of_text = mask(&record.content).count.saturating_add(record.masked);
+            masked += u64::from(of_text) + u64::from(mask(&place).count);
+        }
+        if entries.is_multiple_of(import::ENTRIES_BETWEEN_WORD) {
+            said(source.offset());
         }
     }
     Ok(Imported {
@@ -246,12 +273,13 @@ fn told(failure: &Failure) -> String {
     }
 }
 
-/// Finds the files and their formats. Of a folder, files in no format are left out; one that was named has to have one.
+/// Finds the files and their formats. A file that was named has to be one that can be imported; of a folder, others are left
+/// out.
 fn plan(args: &Import) -> Result<Plan, Failure> {
     let mut plan = Plan {
         worktree: worktree(&args.into)?,
         files: Vec::new(),
-        unknown: Vec::new(),
+        left_out: Vec::new(),
     };
     for named in &args.paths {
         let is_folder = named.is_dir();
@@ -263,36 +291,45 @@ fn plan(args: &Import) -> Result<Plan, Failure> {
             )));
         }
         for path in found {
-            let format = match args.format {
-                Formats::Only(format) => Some(format),
-                Formats::Auto => Format::of(&path)?,
-            };
-            let Some(format) = format else {
-                if !is_folder {
-                    return Err(Error::Unknown { path }.into());
+            match look_at(&path, args.format) {
+                Ok(file) => plan.files.push(file),
+                Err(error) if !is_folder => return Err(error.into()),
+                Err(Error::Unknown { .. }) => {
+                    let why = "it is in no format that is read";
+                    plan.left_out.push(LeftOut::new(&path, why, false));
                 }
-                plan.unknown.push(path);
-                continue;
-            };
-            let bytes = Source::open(&path, format)?.bytes();
-            plan.files.push(File {
-                path,
-                format,
-                bytes,
-            });
+                Err(error) => {
+                    let why = told(&error.into());
+                    plan.left_out.push(LeftOut::new(&path, why, true));
+                }
+            }
         }
     }
     Ok(plan)
 }
 
+/// The format of a file, which is opened as one of that format.
+fn look_at(path: &Path, formats: Formats) -> Result<File, Error> {
+    let format = match formats {
+        Formats::Only(format) => Some(format),
+        Formats::Auto => Format::of(path)?,
+    };
+    let path = path.to_owned();
+    let Some(format) = format else {
+        return Err(Error::Unknown { path });
+    };
+    let bytes = Source::open(&path, format)?.bytes();
+    Ok(File {
+        path,
+        format,
+        bytes,
+    })
+}
+
 impl Plan {
-    /// What is done before anything is imported.
-    fn done(&self) -> Done {
-        let mut done = Done::default();
-        for path in &self.unknown {
-            done.leave_out(path, "it is in no format that is read", false);
-        }
-        done
+    /// Bytes of all files.
+    fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
     }
 }
 
@@ -309,6 +346,8 @@ fn worktree(into: &Scope) -> Result<Scope, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
     use super::*;
 
     fn args(paths: &[&Path], format: Formats) -> Import {
@@ -336,7 +375,9 @@ mod tests {
             (Format::ClaudeCode, &session)
         );
         assert_eq!(found.files[0].bytes, SAID.len() as u64);
-        assert_eq!(found.unknown, [other.as_path()]);
+        let left_out = &found.left_out[0];
+        assert_eq!(left_out.path, other.to_str().unwrap());
+        assert!(!left_out.failed && found.left_out.len() == 1);
         assert!(matches!(
             plan(&args(&[&other], Formats::Auto)),
             Err(Failure::Session(Error::Unknown { .. }))
@@ -355,13 +396,13 @@ mod tests {
         )
         .unwrap();
         let found = plan(&args(&[&session], Formats::Auto)).unwrap();
-        let imported = look_through(&found.worktree, &found.files[0]).unwrap();
+        let imported = look_through(&found.worktree, &found.files[0], |_| ()).unwrap();
         assert_eq!((imported.imported, imported.masked), (1, 1));
         assert_eq!(imported.passed_over.of("record progress"), 1);
         assert!(imported.unfinished);
         let task = "org/a/project/b/worktree/imported/task/claude-code-s";
         assert_eq!(imported.task.as_str(), task);
-        let mut done = found.done();
+        let mut done = Done::of(found.left_out);
         done.add(&session, imported);
         let page = done.page(Style::default(), "Would import");
         assert!(page.contains("Would import 1 records"), "{page}");
@@ -385,13 +426,30 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_none_is_refused_before_anything_is_written() {
+    fn a_run_that_is_none_is_refused_before_anything_is_written_and_keeps_no_folder_from_it() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.traj");
+        let (path, session) = (folder.path().join("a.traj"), folder.path().join("s.jsonl"));
         std::fs::write(&path, "{}").unwrap();
+        std::fs::write(&session, SAID).unwrap();
         assert!(matches!(
-            plan(&args(&[folder.path()], Formats::Auto)),
+            plan(&args(&[&session, &path], Formats::Auto)),
             Err(Failure::Session(Error::Form { .. }))
         ));
+        let found = plan(&args(&[folder.path()], Formats::Auto)).unwrap();
+        assert_eq!(found.files.len(), 1);
+        let done = Done::of(found.left_out);
+        assert!(done.left_out[0].failed);
+        let shown = done.show(Output::new(true), "Would import");
+        assert!(matches!(shown, Err(Failure::Verdict(_))));
+    }
+
+    #[test]
+    fn names_that_are_no_text_or_play_with_a_terminal_are_shown_without_harm() {
+        let name = std::ffi::OsStr::from_bytes(b"a\xff\x1b[2J.jsonl");
+        let left_out = LeftOut::new(Path::new(name), "\u{1b}[2J", true);
+        let done = Done::of(vec![left_out]);
+        assert!(serde_json::to_string(&done).is_ok());
+        let page = done.page(Style::default(), "Imported");
+        assert!(!page.contains('\u{1b}'), "{page:?}");
     }
 }

@@ -3,6 +3,7 @@
 //! Owns the reading of it out of events, and what of a file it lets pass. It must not know cursors' files or commands.
 
 use serde_json::Value;
+use sillok_core::ErrorCode;
 use sillok_core::event::EventKind;
 use sillok_core::id::{CommandId, Seq};
 use sillok_core::limits::PAGE_ROWS_MAX;
@@ -28,6 +29,8 @@ pub(super) struct There {
     last: Option<(u64, u64)>,
     /// Records behind it whose text was erased: where they stand in the file nobody can tell any more.
     erased: u64,
+    /// Whether somebody wrote the session down there while it went on, as hooks do: such records are of no place in a file.
+    is_followed: bool,
     /// How many records were let pass.
     passed: u64,
     /// Whether the place of the last record was seen in the file.
@@ -48,6 +51,7 @@ impl There {
             by,
             last: None,
             erased: 0,
+            is_followed: false,
             passed: 0,
             is_seen: false,
             end: None,
@@ -84,6 +88,13 @@ impl There {
             }
             query.after = page.next;
         }
+        if self.is_followed {
+            return Err(sillok_core::Error::new(
+                ErrorCode::Conflict,
+                format!("{task} holds what hooks wrote down of the session"),
+            )
+            .into());
+        }
         Ok(known.is_none().then_some(self))
     }
 
@@ -103,6 +114,7 @@ impl There {
         let is_ours = session == self.session.as_deref();
         let place = if self.session.is_some() { "at" } else { "step" };
         let Some(at) = number(place).filter(|_| is_ours) else {
+            self.is_followed |= is_ours && self.session.is_some();
             return;
         };
         let count = match self.last {
@@ -209,6 +221,7 @@ mod tests {
             content: "x".to_owned(),
             place: Place::default(),
             time: None,
+            masked: 0,
         };
         Entry {
             at,
@@ -268,6 +281,29 @@ mod tests {
         assert_eq!(passes(&[at(5)], &file), Err(Differs));
         assert_eq!(passes(&[at(0), at(0), at(0)], &file), Err(Differs));
         assert_eq!(passes(&[at(90)], &file), Err(Differs), "it was cut");
+    }
+
+    #[test]
+    fn what_hooks_wrote_of_the_session_is_told_from_what_was_imported() {
+        let hooked = |session: &str| {
+            event(
+                "a",
+                json!({ "metadata": { "event": "Stop", "session": session } }),
+            )
+        };
+        for (events, is_followed) in [
+            (vec![at(0), hooked("s")], true),
+            (vec![at(0), hooked("t")], false),
+            (vec![at(0), event("b", hooked("s").body)], false),
+            (
+                vec![event("a", json!({ "metadata": {}, "content": "by hand" }))],
+                false,
+            ),
+        ] {
+            let mut there = nothing(Some("s"));
+            events.iter().for_each(|event| there.see(event));
+            assert_eq!(there.is_followed, is_followed, "{events:?}");
+        }
     }
 
     #[test]

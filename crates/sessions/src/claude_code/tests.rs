@@ -113,6 +113,21 @@ fn what_says_nothing_of_the_work_is_passed_over_and_counted() {
 }
 
 #[test]
+fn what_the_client_writes_in_the_users_name_is_no_prompt() {
+    for start in CONTEXT {
+        let said = format!("{start}and so on");
+        let (records, passed) = read_all(&[
+            blocks("user", &json!(said)),
+            blocks("user", &json!([{ "type": "text", "text": said }])),
+        ]);
+        assert!(records.is_empty(), "{start}");
+        assert_eq!(passed.of("note of the client"), 2);
+        let (records, _) = read_all(&[blocks("assistant", &json!(said))]);
+        assert_eq!(records.len(), 1, "an agent may say it");
+    }
+}
+
+#[test]
 fn blocks_of_one_line_have_a_bound() {
     let many = vec![json!({ "type": "text", "text": "x" }); BLOCKS_MAX + 5];
     let (records, passed) = read_all(&[blocks("assistant", &json!(many))]);

@@ -36,11 +36,13 @@ fn output(output: &Value) -> Record {
 fn an_output_is_read_in_each_of_its_forms() {
     let json_text = json!({ "output": "o", "metadata": { "exit_code": 2 } }).to_string();
     let other_json = json!({ "rows": 3 }).to_string();
+    let printed = json!({ "content": "c", "output": "o", "rows": 3 }).to_string();
     let ended = "Process exited with code 0\nOutput:\nfatal: of the past";
     for (given, level, said, code) in [
         (json!("plain"), LogLevel::Info, "plain", None),
         (json!(json_text), LogLevel::Error, "o", Some(2)),
         (json!(other_json), LogLevel::Info, other_json.as_str(), None),
+        (json!(printed), LogLevel::Info, printed.as_str(), None),
         (
             json!({ "content": "c", "success": false }),
             LogLevel::Error,

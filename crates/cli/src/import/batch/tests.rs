@@ -16,6 +16,7 @@ fn placed(bytes: usize) -> Placed {
             content: "x".repeat(bytes),
             place: Place::default(),
             time: None,
+            masked: 0,
         },
     }
 }
