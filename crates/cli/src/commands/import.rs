@@ -299,7 +299,7 @@ fn plan(args: &Import) -> Result<Plan, Failure> {
                     plan.left_out.push(LeftOut::new(&path, why, false));
                 }
                 Err(error) => {
-                    let why = told(&error.into());
+                    let why = told(&Failure::from(error));
                     plan.left_out.push(LeftOut::new(&path, why, true));
                 }
             }
