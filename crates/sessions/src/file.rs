@@ -57,7 +57,7 @@ mod tests {
         );
         let socket = folder.path().join("s.jsonl");
         let _listener = UnixListener::bind(&socket).unwrap();
-        for named in [folder.path(), &socket, Path::new("/dev/zero")] {
+        for named in [folder.path(), socket.as_path(), Path::new("/dev/zero")] {
             let refused = open(named, u64::MAX).unwrap_err();
             assert!(matches!(&refused, Error::NoFile { .. }), "{refused}");
         }

@@ -181,7 +181,7 @@ mod tests {
         for before in [TITLE_CHARS_MAX - 20, ERROR_TEXT_BYTES_MAX - 20] {
             let said = format!("{} {secret} and on", "x".repeat(before - 1));
             let asked = ASKED.replace("\\n Mend it \\nsoon", &said);
-            let found = head("x.jsonl", &[&asked]);
+            let found = head("x.jsonl", &[asked.as_str()]);
             assert!(
                 found.description.starts_with("xxx"),
                 "{}",
