@@ -491,9 +491,7 @@ mod tests {
                 asker.run(HUBS, None, &mut overrun).await.unwrap();
                 assert_eq!(overrun.over.len(), 0);
                 asker.run_briefs(HUBS).await.unwrap();
-                walks::walk(&asker, 0..2 * WARM, &mut overrun)
-                    .await
-                    .unwrap();
+                walks::walk(&asker, 0..WARM, &mut overrun).await.unwrap();
                 // Of another hub the references are others.
                 let at = vec![graph.node(graph.hubs[1])];
                 let query = BriefQuery {

@@ -88,6 +88,7 @@ impl Walks {
         overrun: &mut Overrun,
     ) -> Result<(), Error> {
         let mut latency = histogram();
+        let numbers = numbers.start..numbers.end + WARM;
         for (asked, number) in numbers.enumerate() {
             let start = asker.graph.ordinary(number * STRIDE);
             let (starts, limits) = (vec![start.clone()], ImpactLimits::default());

@@ -102,6 +102,20 @@ mod tests {
         cited.collect::<BTreeSet<_>>().len()
     }
 
+    /// Tasks of which it is stored how they were gone about, and their projects.
+    fn banked(plan: &Plan) -> usize {
+        let operations = plan.operations.iter();
+        let banking = operations.filter(|operation| operation.workload == "banking");
+        let writing = banking.filter_map(|operation| {
+            let (act, action) = told(&operation.action)?;
+            (act != "search" && act != "brief").then(|| &action["place"])
+        });
+        let tasks: BTreeSet<String> = writing.clone().map(ToString::to_string).collect();
+        let projects: BTreeSet<String> =
+            writing.map(|place| place["project"].to_string()).collect();
+        tasks.len() + projects.len()
+    }
+
     /// Scopes that the agents of a world write to: the tasks that they open, projects, and where they decide or keep something.
     fn scopes(plan: &Plan) -> usize {
         let tasks = |operation: &&Operation| operation.action == "open_task";
@@ -130,7 +144,7 @@ mod tests {
             .filter(|home| home["level"] != 1)
             .map(ToString::to_string)
             .collect();
-        tasks + fixed(plan) + gated(plan) + projects.len() + homes.len()
+        tasks + fixed(plan) + gated(plan) + banked(plan) + projects.len() + homes.len()
     }
 
     #[test]

@@ -22,6 +22,8 @@ fn what_was_found_once_is_found_by_the_next_process_without_a_search() {
     let moved = folder.cite("src/a.rs", Some((1, 3)));
     folder.put("src/b.rs", &function(2));
     let gone = folder.cite("src/b.rs", Some((1, 3)));
+    // Without a file there is nothing to look through.
+    folder.put("src/other.rs", &function(9));
     fs::create_dir(folder.path("lib")).unwrap();
     fs::rename(folder.path("src/a.rs"), folder.path("lib/c.rs")).unwrap();
     fs::remove_file(folder.path("src/b.rs")).unwrap();
