@@ -45,7 +45,7 @@ mod tests {
     fn nothing_but_a_plain_file_within_its_bound_is_opened() {
         let folder = tempfile::tempdir().unwrap();
         let (path, link) = (folder.path().join("a.jsonl"), folder.path().join("b.jsonl"));
-        std::fs::write(&path, "12345").unwrap();
+        fs::write(&path, "12345").unwrap();
         symlink(&path, &link).unwrap();
         for named in [&path, &link] {
             assert_eq!(open(named, 5).unwrap().1, 5);

@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_file_without_an_end_is_read_to_its_bound() {
         for line_bytes_max in [8, 4_096] {
-            let source = BufReader::with_capacity(16, std::io::repeat(b'x'));
+            let source = BufReader::with_capacity(16, io::repeat(b'x'));
             let mut lines = Lines::bounded(source, line_bytes_max, 1_000);
             assert_eq!(lines.advance().unwrap(), Found::Tail);
             assert_eq!((lines.line().len(), lines.end()), (0, 0));
