@@ -2,6 +2,8 @@
 //!
 //! Beside each sample lies the text of what is expected. It must not know how a line is read.
 
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
 use std::fmt::Write;
 use std::path::PathBuf;
 

@@ -448,7 +448,7 @@ mod tests {
         let name = std::ffi::OsStr::from_bytes(b"a\xff\x1b[2J.jsonl");
         let left_out = LeftOut::new(Path::new(name), "\u{1b}[2J", true);
         let done = Done::of(vec![left_out]);
-        assert!(serde_json::to_string(&done).is_ok());
+        assert!(to_string(&done).is_ok());
         let page = done.page(Style::default(), "Imported");
         assert!(!page.contains('\u{1b}'), "{page:?}");
     }

@@ -101,7 +101,7 @@ fn what_was_nowhere_is_found_once_it_is_somewhere() {
     let folder = Folder::new();
     folder.put("src/a.rs", &function(1));
     let cited = folder.cite("src/a.rs", Some((1, 3)));
-    std::fs::remove_file(folder.path("src/a.rs")).unwrap();
+    fs::remove_file(folder.path("src/a.rs")).unwrap();
     let gate = folder.gate();
     assert_eq!(told(&gate, &cited).0, Verdict::Stale);
     folder.put("lib/a.rs", &function(1));

@@ -65,11 +65,10 @@ fn a_batch_is_named_alike_by_whoever_begins_it_with_the_same_record() {
     ] {
         assert_ne!(command(&one, line), command(&one, other), "{other:?}");
     }
-    assert_ne!(command(&one, line), command(&head("t", None), line));
-    assert_ne!(
-        command(&one, line),
-        command(&head("s", Some([1; 32])), line)
-    );
+    for other in [head("t", None), head("s", Some([1; 32]))] {
+        let made = command_of(opening, &other, line, opened).unwrap();
+        assert_ne!(command(&one, line), made);
+    }
     let elsewhere = command_of(new_command_id(), &one, line, opened).unwrap();
     assert_ne!(command(&one, line), elsewhere);
 }
