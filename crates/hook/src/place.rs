@@ -221,12 +221,12 @@ mod tests {
             std::fs::write(tree.join(".git"), git).unwrap();
             place("org/a/project/b", Some(&tree)).unwrap().home
         };
-        let one = at("1/api", "gitdir: /home/p/api/.git/worktrees/api\n");
-        let other = at("2/api", "gitdir: /home/p/api/.git/worktrees/api1\n");
+        let one = at("1/api", "gitdir: /srv/p/api/.git/worktrees/api\n");
+        let other = at("2/api", "gitdir: /srv/p/api/.git/worktrees/api1\n");
         assert_eq!(one.name(), "api");
         assert_eq!(other.name(), "api1");
         // Of a submodule, a further work tree is one, too; and what leads nowhere known goes by its folder.
-        let of_module = "gitdir: /home/p/api/.git/modules/lib/worktrees/lib2\n";
+        let of_module = "gitdir: /srv/p/api/.git/modules/lib/worktrees/lib2\n";
         assert_eq!(at("3/lib", of_module).name(), "lib2");
         assert_eq!(at("4/api", "gitdir: ../elsewhere\n").name(), "api");
         assert_eq!(at("5/api", "").name(), "api");
@@ -256,7 +256,7 @@ mod tests {
             "vendor/lib/src/a.rs"
         );
         std::fs::remove_dir(folder.path().join(".git")).unwrap();
-        let linked = "gitdir: /home/p/api/.git/worktrees/fix\n";
+        let linked = "gitdir: /srv/p/api/.git/worktrees/fix\n";
         std::fs::write(folder.path().join(".git"), linked).unwrap();
         assert_eq!(at().home.name(), "fix");
     }

@@ -6,6 +6,7 @@
 mod asking;
 mod connecting;
 mod handing;
+mod told;
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ use crate::{agent, later, reply, settings, wording};
 
 pub use connecting::{Connected, connect};
 pub use handing::{Handed, hand_over};
+pub use told::chain;
 
 /// What a run leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -438,17 +440,4 @@ fn command(ids: &mut Ids, route: Route, body: String) -> Spooled {
         route,
         body,
     }
-}
-
-/// An error with all that led to it, in a line.
-#[must_use]
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        source = inner.source();
-    }
-    text
 }
