@@ -95,6 +95,8 @@ async fn what_became_of_an_approach_is_found_in_its_project_by_any_of_its_words(
             world.stop();
             world.start_again().await;
         }
+        // A server that starts again listens elsewhere.
+        let agent = world.admin().with_token(Some(agent.token()));
         let found = search(&agent, &done, "cache headers", false).await;
         let [pattern] = items(&found["patterns"]) else {
             panic!("one answers that: {found}")
