@@ -124,7 +124,13 @@ impl Bed {
             .spawn()
             .map_err(|error| failed(error.to_string()))?;
         if let Some(mut input) = child.stdin.take() {
-            input.write_all(event.to_string().as_bytes())?;
+            // One that was asked for something else may have ended, and reads no event.
+            match input.write_all(event.to_string().as_bytes()) {
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    return Err(error.into());
+                }
+                _ => {}
+            }
         }
         let output = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

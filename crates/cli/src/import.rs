@@ -217,6 +217,8 @@ impl Going<'_> {
         imported: &mut Imported,
     ) -> Result<(), Failure> {
         let mut entries = 0_u64;
+        // Of a file in which nothing is new as well.
+        self.count(imported);
         while let Some(entry) = source.entry()? {
             entries += 1;
             self.take(entry).map_err(|_| rewritten(imported))?;

@@ -72,8 +72,8 @@ async fn one_principal_that_waits_leaves_places_for_the_others() {
     let waited = waiting.call("end_task", end);
     let meanwhile = async {
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-        let own = post(&waits, "/mcp", "tools/list", listing(), &[]).await;
-        let others = post(&other, "/mcp", "tools/list", listing(), &[]).await;
+        let own = post(&waits, "/mcp/all", "tools/list", listing(), &[]).await;
+        let others = post(&other, "/mcp/all", "tools/list", listing(), &[]).await;
         (own.status, others.status)
     };
     let (waited, statuses) = tokio::join!(waited, meanwhile);
