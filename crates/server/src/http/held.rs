@@ -154,7 +154,7 @@ async fn checked(
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn no_answer_waits_for_checks_that_never_end() {
         let checks = Arc::new(Semaphore::new(0));
         let gate = Arc::new(Gate::without_tree());
