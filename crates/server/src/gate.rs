@@ -46,8 +46,8 @@ impl Displaced {
     }
 }
 
-/// Puts into an answer what the gate says of its results: those of other repositories are unverifiable, of the others the citations
-/// are as they are by now, and what is stale is taken out and counted. Takes time; it blocks.
+/// Puts into an answer what the gate says of its results: those of other repositories are unverifiable, of the others the
+/// citations are as they are by now, and what is stale is taken out and counted. Takes time; it blocks.
 pub fn hold(answer: &mut RecallAnswer, gate: &Gate, budget: Budget) -> Displaced {
     let entries: Vec<Numbered> = answer.results.iter().map(Numbered::of).collect();
     let verdicts = gate.check_entries(&entries_of(&answer.results, &entries), budget);

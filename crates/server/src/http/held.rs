@@ -21,8 +21,8 @@ use crate::system::random;
 
 /// Checks that are under way at once. Others wait for their turn.
 const CHECKS_MAX: usize = 4;
-/// How long an answer waits for its turn and its check. Then it is given as it is, and says so; what is under way goes on, keeps its
-/// turn, and is known to the next one.
+/// How long an answer waits for its turn and its check. Then it is given as it is, and says so; what is under way goes on,
+/// keeps its turn, and is known to the next one.
 const HELD_MAX: Duration = Duration::from_millis(250);
 /// Looks at main branches that are under way at once. Where there is no room the next recall has one more.
 const LOOKS_MAX: usize = 2;
