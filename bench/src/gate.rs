@@ -171,10 +171,12 @@ impl Bed {
 
     fn symbols(&self, report: &mut Report) -> Result<(), Error> {
         let entries = self.entries(Self::symbol)?;
-        let runs = self.runs(Verdict::Valid, || self.ask(&entries, Budget::ANSWER))?;
+        // While an agent waits there is no room to parse all of them.
+        let runs = self.runs(Verdict::Valid, || self.ask(&entries, Budget::PATIENT))?;
         report.add(self.row("symbols, by a new gate", &runs));
         std::thread::sleep(SETTLED);
         let gate = Gate::of(&self.tree()?);
+        self.expect(&check(&gate, &entries, Budget::PATIENT), Verdict::Valid)?;
         let runs = self.runs(Verdict::Valid, || {
             Ok(check(&gate, &entries, Budget::ANSWER))
         })?;

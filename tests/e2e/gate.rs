@@ -313,6 +313,7 @@ async fn a_server_reports_behind_its_answer_what_is_gone_at_the_main_branch() {
     fs::write(dir.join("gone.py"), READER).unwrap();
     git(dir, &["add", "."]);
     git(dir, &["commit", "--quiet", "-m", "first"]);
+    let head = fs::read_to_string(dir.join(".git/refs/heads/main")).unwrap();
     let named = format!("{{ \"{WORKTREE}\" = \"{}\" }}", dir.display());
     let world = World::start_with(|launch| launch.env("SILLOK__GRAPH__WORK_TREES", &named)).await;
     let agent = world.principal(PrincipalKind::Agent, WORKTREE).await;
@@ -321,7 +322,7 @@ async fn a_server_reports_behind_its_answer_what_is_gone_at_the_main_branch() {
         "scope": WORKTREE,
         "content": format!("{word} gone.py is read at the start"),
         "citations": [{ "kind": "file", "path": "gone.py" }],
-        "commit": { "hash": "1".repeat(40), "repository": "r" },
+        "commit": { "hash": head.trim(), "repository": "r" },
     });
     let written = agent.post("/v1/entries", &body).await.ok();
     let entry = written["entry"].as_str().unwrap();

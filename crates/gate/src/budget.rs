@@ -82,6 +82,16 @@ impl Spending {
         self.is_within()
     }
 
+    /// Whether a file of so many bytes may be parsed; only then it is counted, so that a large one leaves room for others.
+    pub(crate) fn takes_parsed(&mut self, bytes: usize) -> bool {
+        let before = self.bytes;
+        let takes = self.takes_bytes(bytes.saturating_mul(PARSING_FACTOR));
+        if !takes {
+            self.bytes = before;
+        }
+        takes
+    }
+
     /// Whether so many files may be listed.
     pub(crate) fn takes_listed(&self, files: usize) -> bool {
         let free = u64::from(self.budget.files_min).saturating_mul(LISTED_FACTOR);
@@ -109,6 +119,8 @@ impl Spending {
 
 /// How many files are listed in the time in which one is read, about.
 const LISTED_FACTOR: u64 = 16;
+/// How many times longer than reading a byte it takes to parse it, about.
+const PARSING_FACTOR: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -128,6 +140,20 @@ mod tests {
         assert_eq!(taken, [true, true, true, false, false]);
         let mut spending = budget.begin();
         assert!(spending.takes_file() && spending.takes_bytes(8) && !spending.takes_bytes(1));
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_to_be_parsed_leaves_room_for_others() {
+        let budget = Budget {
+            files_min: 1,
+            bytes_min: 640,
+            files_max: 1,
+            bytes_max: 640,
+            time_max: Duration::ZERO,
+        };
+        let mut spending = budget.begin();
+        assert!(!spending.takes_parsed(11));
+        assert!(spending.takes_parsed(10) && !spending.takes_parsed(1));
     }
 
     #[test]

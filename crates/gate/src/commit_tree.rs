@@ -3,6 +3,7 @@
 //! Owns that only what is certainly in a commit, or certainly not, is said to be: of a link, a submodule, what a filter keeps
 //! elsewhere and an object that is missing nothing is said. It must not know work trees.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::budget::Spending;
 use crate::limits::{DEPTH_MAX, FILE_BYTES_MAX, LISTED_MAX};
 use crate::listing::Listing;
 use crate::miss::Miss;
+use crate::repository::{before, resolve};
 
 /// How a file begins whose bytes a filter keeps elsewhere.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
@@ -80,6 +82,33 @@ impl CommitTree {
             commit,
             root,
         })
+    }
+
+    /// Another commit of the same repository; none where it cannot be read.
+    pub(crate) fn at(&self, commit: ObjectId) -> Option<Self> {
+        let found = self.repository.find_commit(commit).ok()?;
+        let root = found.tree_id().ok()?.detach();
+        Some(Self {
+            repository: self.repository.clone(),
+            commit,
+            root,
+        })
+    }
+
+    /// The commits that names mean which are this one or lie before it.
+    pub(crate) fn before<'n>(
+        &self,
+        names: &BTreeSet<&'n str>,
+        spending: &Spending,
+    ) -> BTreeMap<&'n str, ObjectId> {
+        let named = names
+            .iter()
+            .filter_map(|name| Some((*name, resolve(&self.repository, name)?)));
+        let mut named: BTreeMap<&str, ObjectId> = named.collect();
+        let commits: BTreeSet<ObjectId> = named.values().copied().collect();
+        let before = before(&self.repository, self.commit, &commits, spending);
+        named.retain(|_, commit| before.contains(commit));
+        named
     }
 
     /// The commit, in hexadecimal.

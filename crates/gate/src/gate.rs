@@ -4,7 +4,7 @@
 //! the rule by which it judges.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use parking_lot::Mutex;
 use sillok_core::citation::Citation;
@@ -14,7 +14,7 @@ use sillok_core::gate::{
 };
 
 use crate::budget::{Budget, Spending};
-use crate::commit_tree::{self, CommitTree};
+use crate::entry::{Entry, Origin, Origins};
 use crate::limits::CITATIONS_MAX;
 use crate::look::{Looked, Looking};
 use crate::memory::{Error, Fate, Memory, write};
@@ -30,9 +30,24 @@ pub struct Checked {
     pub verdict: Verdict,
     /// What each of its citations is, in their order; none of one that the gate does not look at.
     pub judgements: Vec<Option<Judgement>>,
+    /// Whether it is not known to be of the work tree's repository, so that nothing was looked at.
+    pub is_of_elsewhere: bool,
 }
 
 impl Checked {
+    /// Whether something was not looked at, or not looked for everywhere: a larger budget may tell more.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        let mut all = self.judgements.iter().flatten();
+        all.any(|one| {
+            let reason = one.reason;
+            matches!(
+                reason,
+                Reason::NotSearched | Reason::Unread(Unread::TooMany)
+            )
+        })
+    }
+
     /// The entry's citations as they are by now: those of what moved name where it is.
     #[must_use]
     pub fn refreshed(&self, citations: &[Citation]) -> Vec<Citation> {
@@ -65,8 +80,8 @@ pub struct Gate {
 }
 
 /// A citation of a question: the entry's place in it, the citation's place in the entry, and the citation.
-type Asked<'a> = (usize, usize, &'a Citation);
-type Judged<'a> = (Asked<'a>, Option<Judgement>);
+pub(crate) type Asked<'a> = (usize, usize, &'a Citation);
+pub(crate) type Judged<'a> = (Asked<'a>, Option<Judgement>);
 
 impl Gate {
     /// The gate where there is no work tree: all is unverifiable.
@@ -119,44 +134,45 @@ impl Gate {
         news.map_or(Ok(()), |bytes| write(file, &bytes))
     }
 
-    /// What entries are here, each given by its citations. Takes time; it blocks.
+    /// What entries of this work tree's project are here, each given by its citations. Takes time; it blocks.
     #[must_use]
     pub fn check(&self, entries: &[&[Citation]], budget: Budget) -> Answer {
-        let asked = asked(entries);
+        let entries = entries.iter().map(|citations| Entry {
+            citations,
+            origin: Origin::Here,
+        });
+        let entries: Vec<Entry<'_>> = entries.collect();
+        self.check_entries(&entries, budget)
+    }
+
+    /// What entries are here, wherever they come from: those of other repositories are unverifiable. Takes time; it blocks.
+    #[must_use]
+    pub fn check_entries(&self, entries: &[Entry<'_>], budget: Budget) -> Answer {
+        let citations: Vec<&[Citation]> = entries.iter().map(|entry| entry.citations).collect();
+        let asked = asked(&citations);
         // What lies at its path now is asked: a folder that was deleted meanwhile holds nothing, and says nothing.
         let root = self.root.as_ref();
         let Some(tree) = root.and_then(|root| WorkTree::at(root).ok()) else {
             let unseen = asked.iter().map(|one| unseen(one, &Sight::NoTree));
-            return answer(entries, unseen.collect(), false);
+            return answer(&citations, unseen.collect(), false);
         };
+        let mut origins = Origins::of(tree.path());
+        let (here, elsewhere): (Vec<Asked<'_>>, Vec<Asked<'_>>) = asked
+            .into_iter()
+            .partition(|(entry, ..)| origins.is_here(entries[*entry].origin));
         let question = Question {
             source: Source::WorkTree(&tree),
             memory: &self.memory,
-            spending: budget.begin(),
+            spending: &mut budget.begin(),
         };
-        answer(entries, question.judged(&asked), true)
+        let mut judged = question.judged(&here);
+        judged.extend(elsewhere.iter().map(|one| unseen(one, &Sight::NoTree)));
+        let mut answer = answer(&citations, judged, true);
+        for (entry, ..) in elsewhere {
+            answer.entries[entry].is_of_elsewhere = true;
+        }
+        answer
     }
-}
-
-/// What entries are at the main branch of the repository of a work tree, or of the bare one, at a path: the commit that was
-/// looked at, and each of them there. What is in no object of the repository is unverifiable. Takes time; it blocks.
-///
-/// # Errors
-/// [`CommitError`](crate::CommitError)
-pub fn check_at_main(
-    repository: &Path,
-    entries: &[&[Citation]],
-    budget: Budget,
-) -> Result<(String, Answer), commit_tree::Error> {
-    let tree = CommitTree::of_main(repository)?;
-    let memory = Mutex::default();
-    let question = Question {
-        source: Source::Commit(&tree),
-        memory: &memory,
-        spending: budget.begin(),
-    };
-    let judged = question.judged(&asked(entries));
-    Ok((tree.commit(), answer(entries, judged, true)))
 }
 
 /// What is said of a citation that nobody looked at.
@@ -164,7 +180,7 @@ fn unseen<'a>(one: &Asked<'a>, sight: &Sight) -> Judged<'a> {
     (*one, judge(one.2, sight, &Search::default()))
 }
 
-fn answer(entries: &[&[Citation]], judged: Vec<Judged<'_>>, has_tree: bool) -> Answer {
+pub(crate) fn answer(entries: &[&[Citation]], judged: Vec<Judged<'_>>, has_tree: bool) -> Answer {
     let mut judgements: Vec<Vec<Option<Judgement>>> = entries
         .iter()
         .map(|citations| vec![None; citations.len()])
@@ -177,17 +193,15 @@ fn answer(entries: &[&[Citation]], judged: Vec<Judged<'_>>, has_tree: bool) -> A
         .map(|judgements| Checked {
             verdict: verdict(has_tree, judgements.iter().flatten()),
             judgements,
+            is_of_elsewhere: false,
         })
         .collect();
-    let mut all = entries
-        .iter()
-        .flat_map(|one| one.judgements.iter().flatten());
-    let is_cut = all.any(|one| one.reason == Reason::NotSearched);
+    let is_cut = entries.iter().any(Checked::is_cut);
     Answer { entries, is_cut }
 }
 
 /// The citations of files and symbols among those of entries.
-fn asked<'a>(entries: &[&'a [Citation]]) -> Vec<Asked<'a>> {
+pub(crate) fn asked<'a>(entries: &[&'a [Citation]]) -> Vec<Asked<'a>> {
     let entries = entries.iter().enumerate();
     let all = entries.flat_map(|(entry, citations)| {
         let citations = citations.iter().enumerate();
@@ -198,15 +212,25 @@ fn asked<'a>(entries: &[&'a [Citation]]) -> Vec<Asked<'a>> {
 }
 
 /// One question to the files of a root.
-struct Question<'a> {
-    source: Source<'a>,
-    memory: &'a Mutex<Memory>,
-    spending: Spending,
+pub(crate) struct Question<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) memory: &'a Mutex<Memory>,
+    pub(crate) spending: &'a mut Spending,
+}
+
+/// What is known of where something is.
+enum Known {
+    /// As much as is to be known.
+    All(Search),
+    /// It was nowhere a while ago: so it is, unless it is found.
+    Nowhere,
+    /// Nothing.
+    Nothing,
 }
 
 impl Question<'_> {
     /// What citations are, as many as are looked at at once.
-    fn judged<'c>(mut self, asked: &[Asked<'c>]) -> Vec<Judged<'c>> {
+    pub(crate) fn judged<'c>(mut self, asked: &[Asked<'c>]) -> Vec<Judged<'c>> {
         let (within, over) = asked.split_at(asked.len().min(CITATIONS_MAX));
         let looked = self.look(within);
         let mut judged = self.judge(looked);
@@ -228,7 +252,7 @@ impl Question<'_> {
         let mut looked = Vec::with_capacity(asked.len());
         for (path, asked) in files {
             let citations: Vec<&Citation> = asked.iter().map(|one| one.2).collect();
-            let seen = looking.at(path, &citations, &mut self.spending);
+            let seen = looking.at(path, &citations, self.spending);
             looked.extend(asked.into_iter().zip(seen));
         }
         looked
@@ -236,13 +260,19 @@ impl Question<'_> {
 
     /// Searches for what is neither in its place nor elsewhere in its file, and judges all.
     fn judge<'c>(&mut self, looked: Vec<(Asked<'c>, Looked)>) -> Vec<Judged<'c>> {
+        let is_displaced = |(one, looked): &(Asked<'c>, Looked)| is_sought(one.2, &looked.sight);
+        if looked.iter().any(is_displaced) {
+            let head = self.source.head();
+            self.memory.lock().stands_at(head);
+        }
         let mut wanted: BTreeMap<Sought, BTreeSet<String>> = BTreeMap::new();
         let mut known = Vec::with_capacity(looked.len());
         for (one, looked) in looked {
             let search = self.known(one.2, &looked);
             let path = path_of(one.2).and_then(|path| steps(path).ok());
+            let is_open = !matches!(search, Known::All(_));
             // Of lines that end before they begin nothing can be found, and so it is said.
-            if let (None, Some((sought, path))) = (&search, Sought::of(one.2).zip(path)) {
+            if let (true, Some((sought, path))) = (is_open, Sought::of(one.2).zip(path)) {
                 wanted.entry(sought).or_default().insert(path.join("/"));
             }
             known.push((one, looked, search));
@@ -250,25 +280,31 @@ impl Question<'_> {
         let found = if wanted.is_empty() {
             BTreeMap::new()
         } else {
-            search(self.source, &wanted, &mut self.spending)
+            search(self.source, &wanted, self.spending)
         };
         let judged = known.into_iter().map(|(one, looked, known)| {
-            let is_new = known.is_none();
-            let search = known.unwrap_or_else(|| {
-                let found = Sought::of(one.2).and_then(|sought| found.get(&sought));
-                found.cloned().unwrap_or_default()
-            });
+            let is_believed = matches!(known, Known::Nowhere);
+            let (mut search, is_new) = match known {
+                Known::All(search) => (search, false),
+                Known::Nowhere | Known::Nothing => {
+                    let found = Sought::of(one.2).and_then(|sought| found.get(&sought));
+                    (found.cloned().unwrap_or_default(), true)
+                }
+            };
+            // What a search that ended early has not found is where it was found a while ago: nowhere.
+            let is_whole = search.is_whole;
+            search.is_whole |= is_believed && search.places.is_empty();
             let judgement = judge(one.2, &looked.sight, &search);
             if is_new {
-                self.remember(one.2, judgement.as_ref(), &search);
+                self.remember(one.2, judgement.as_ref(), is_whole);
             }
             (one, judgement)
         });
         judged.collect()
     }
 
-    /// What is known of where something is without a search; none where it is to be searched for.
-    fn known(&mut self, citation: &Citation, looked: &Looked) -> Option<Search> {
+    /// What is known of where something is without a search.
+    fn known(&mut self, citation: &Citation, looked: &Looked) -> Known {
         let here = Search {
             places: looked.places.clone(),
             is_whole: false,
@@ -276,22 +312,19 @@ impl Question<'_> {
         let by_place = judge(citation, &looked.sight, &here);
         let is_settled = by_place.is_none_or(|one| one.verdict == Verdict::Moved);
         if is_settled || !is_sought(citation, &looked.sight) {
-            return Some(here);
+            return Known::All(here);
         }
         let fate = self.memory.lock().fate(citation).cloned();
-        match fate? {
-            Fate::Nowhere(_) if looked.places.is_empty() => Some(Search {
-                places: Vec::new(),
-                is_whole: true,
-            }),
-            Fate::Nowhere(_) => None,
-            Fate::Moved(to) => {
-                let place = self.still_there(&to)?;
-                Some(Search {
+        match fate {
+            Some(Fate::Nowhere(_)) if looked.places.is_empty() => Known::Nowhere,
+            Some(Fate::Nowhere(_)) | None => Known::Nothing,
+            Some(Fate::Moved(to)) => match self.still_there(&to) {
+                Some(place) => Known::All(Search {
                     places: vec![place],
                     is_whole: false,
-                })
-            }
+                }),
+                None => Known::Nothing,
+            },
         }
     }
 
@@ -299,7 +332,7 @@ impl Question<'_> {
     fn still_there(&mut self, citation: &Citation) -> Option<Place> {
         let mut looking = Looking::new(self.source, self.memory);
         let path = path_of(citation)?;
-        let looked = looking.at(path, &[citation], &mut self.spending).pop()?;
+        let looked = looking.at(path, &[citation], self.spending).pop()?;
         let judged = judge(citation, &looked.sight, &Search::default())?;
         if judged.reason != Reason::Matches {
             return None;
@@ -317,14 +350,14 @@ impl Question<'_> {
         })
     }
 
-    fn remember(&self, citation: &Citation, judgement: Option<&Judgement>, search: &Search) {
+    fn remember(&self, citation: &Citation, judgement: Option<&Judgement>, is_whole: bool) {
         let Some(judgement) = judgement else { return };
         match judgement.verdict {
             Verdict::Moved => {
                 let to = judgement.refreshed.as_ref();
                 self.memory.lock().remember(citation, to);
             }
-            Verdict::Stale if search.is_whole => self.memory.lock().remember(citation, None),
+            Verdict::Stale if is_whole => self.memory.lock().remember(citation, None),
             _ => {}
         }
     }

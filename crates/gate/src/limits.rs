@@ -26,5 +26,6 @@ pub const KEPT_OF_FILE_MAX: usize = 256;
 pub const REMEMBERED_MAX: usize = 4_096;
 /// Bytes of the file that remembers it.
 pub const REMEMBERED_BYTES_MAX: u64 = 16 << 20;
-/// How long it is believed that something is nowhere else. That it is not in its place is seen anew each time.
+/// How long it is believed that something is nowhere else, where a search that ends early finds it nowhere. That it is not in
+/// its place is seen anew each time.
 pub const NOWHERE_FOR: Duration = Duration::from_secs(10 * 60);

@@ -87,22 +87,27 @@ impl<'a> Looking<'a> {
             .collect();
         if let Some(stamp) = stamp.filter(|stamp| is_settled(*stamp)) {
             let sights = citations.iter().zip(&looked);
-            let sights = sights.filter_map(|(citation, one)| {
-                let asked = Asked::of(citation)?;
-                Some((asked, one.sight.clone()))
-            });
+            // What there was no room for says nothing of the file.
+            let sights = sights
+                .filter(|(_, one)| !matches!(one.sight, Sight::Unread(Unread::TooMany)))
+                .filter_map(|(citation, one)| {
+                    let asked = Asked::of(citation)?;
+                    Some((asked, one.sight.clone()))
+                });
             self.memory.lock().keep(&path, stamp, sights);
         }
         Ok(looked)
     }
 
-    /// What is known of all citations of a file that did not change, and that have not to be looked for in it.
+    /// What is known of all citations of a file that did not change, and that have not to be looked for in it: lines may lie
+    /// elsewhere in it, a symbol is seen wherever it does.
     fn kept(&self, path: &Path, opened: &Opened, citations: &[&Citation]) -> Option<Vec<Looked>> {
         let stamp = opened.stamp()?;
         let memory = self.memory.lock();
         let kept = citations.iter().map(|citation| {
             let sight = memory.kept(path, stamp, &Asked::of(citation)?)?;
-            (!is_sought(citation, sight)).then(|| Looked::from(sight.clone()))
+            let is_symbol = matches!(citation, Citation::Symbol { .. });
+            (is_symbol || !is_sought(citation, sight)).then(|| Looked::from(sight.clone()))
         });
         kept.collect()
     }
@@ -127,7 +132,7 @@ impl<'a> Seen<'a> {
     }
 
     fn looked(&mut self, citation: &Citation, spending: &mut Spending) -> Looked {
-        let sight = self.sight(citation);
+        let sight = self.sight(citation, spending);
         let mut looked = Looked::from(sight);
         if is_sought(citation, &looked.sight) {
             looked.places = self.places(citation, spending);
@@ -135,7 +140,7 @@ impl<'a> Seen<'a> {
         looked
     }
 
-    fn sight(&mut self, citation: &Citation) -> Sight {
+    fn sight(&mut self, citation: &Citation, spending: &mut Spending) -> Sight {
         match citation {
             Citation::File { lines, .. } => {
                 let print = self.text.fingerprint(*lines);
@@ -148,7 +153,8 @@ impl<'a> Seen<'a> {
                 ..
             } => {
                 let (path, bytes) = (self.path, self.bytes);
-                let symbols = self.symbols.get_or_insert_with(|| Symbols::of(path, bytes));
+                let parse = || Symbols::within(path, bytes, spending);
+                let symbols = self.symbols.get_or_insert_with(parse);
                 match symbols {
                     Ok(symbols) => symbols.sight(name, id, signature.as_deref()),
                     Err(why) => Sight::Unread(*why),

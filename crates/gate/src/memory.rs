@@ -18,7 +18,7 @@ use crate::limits::{
 };
 
 /// The form of what is written down. What has another one is forgotten.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Why something is not remembered for good.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +86,8 @@ pub(crate) enum Fate {
 pub(crate) struct Memory {
     files: HashMap<PathBuf, Kept>,
     fates: BTreeMap<String, Fate>,
+    /// The commit that the work tree stood at when it was last searched.
+    head: Option<String>,
     has_news: bool,
 }
 
@@ -95,6 +97,7 @@ struct Written {
     format: u32,
     /// The work tree.
     root: String,
+    head: Option<String>,
     fates: BTreeMap<String, Fate>,
 }
 
@@ -131,6 +134,16 @@ impl Memory {
         }
     }
 
+    /// Says at which commit the work tree stands. What was nowhere may be somewhere after a checkout.
+    pub(crate) fn stands_at(&mut self, head: Option<String>) {
+        if self.head == head {
+            return;
+        }
+        self.head = head;
+        self.fates.retain(|_, fate| matches!(fate, Fate::Moved(_)));
+        self.has_news = true;
+    }
+
     /// What became of a citation the last time that it was looked for, if that is believed still.
     pub(crate) fn fate(&self, citation: &Citation) -> Option<&Fate> {
         let fate = self.fates.get(&key(citation)?)?;
@@ -160,10 +173,11 @@ impl Memory {
             let is_of = written.root.as_str() == root.to_string_lossy();
             written.format == FORMAT && is_of && written.fates.len() <= REMEMBERED_MAX
         });
-        Self {
-            fates: written.map(|written| written.fates).unwrap_or_default(),
+        written.map_or_else(Self::default, |written| Self {
+            fates: written.fates,
+            head: written.head,
             ..Self::default()
-        }
+        })
     }
 
     /// What there is to write down since the last time; none where there is nothing new.
@@ -174,6 +188,7 @@ impl Memory {
         let written = Written {
             format: FORMAT,
             root: root.to_string_lossy().into_owned(),
+            head: self.head.clone(),
             fates: self.fates.clone(),
         };
         serde_json::to_vec(&written).ok()

@@ -203,7 +203,7 @@ impl<'a> Hunt<'a> {
             return true;
         }
         // Parsing takes far longer than reading.
-        if !spending.takes_bytes(bytes.len().saturating_mul(PARSING_FACTOR)) {
+        if !spending.takes_parsed(bytes.len()) {
             return false;
         }
         let parsed = match Symbols::of(path, bytes) {
@@ -247,9 +247,6 @@ impl<'a> Hunt<'a> {
             .collect()
     }
 }
-
-/// How many times longer than reading a byte it takes to parse it, about.
-const PARSING_FACTOR: usize = 64;
 
 fn place(path: &Path, lines: Option<(u32, u32)>, is_plain: bool) -> Place {
     Place {

@@ -12,6 +12,7 @@ use crate::commit_tree::{Blob, CommitTree};
 use crate::listing::{self, Listing};
 use crate::miss::Miss;
 use crate::read::{open, read};
+use crate::repository::head;
 use crate::tree::WorkTree;
 
 /// Files below a root.
@@ -62,6 +63,14 @@ impl Source<'_> {
                 let files = folders.iter().map(|folder| tree.beside(folder));
                 files.flatten().collect()
             }
+        }
+    }
+
+    /// The commit that a work tree stands at; none of what never changes.
+    pub(crate) fn head(self) -> Option<String> {
+        match self {
+            Self::WorkTree(tree) => head(tree.path()),
+            Self::Commit(_) => None,
         }
     }
 

@@ -8,6 +8,8 @@ use std::path::Path;
 use sillok_code::{FileIndex, Language, Symbol, SymbolId, read_source, signature};
 use sillok_core::gate::{Named, Sight, Unread};
 
+use crate::budget::Spending;
+
 /// The symbols of a file.
 #[derive(Debug)]
 pub(crate) struct Symbols {
@@ -15,6 +17,19 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
+    /// Those of a file, where there is room to parse it.
+    pub(crate) fn within(
+        path: &Path,
+        bytes: &[u8],
+        spending: &mut Spending,
+    ) -> Result<Self, Unread> {
+        let is_known = Language::of_path(path).is_some();
+        if is_known && !spending.takes_parsed(bytes.len()) {
+            return Err(Unread::TooMany);
+        }
+        Self::of(path, bytes)
+    }
+
     /// Those of a file with this path and these bytes.
     pub(crate) fn of(path: &Path, bytes: &[u8]) -> Result<Self, Unread> {
         let language = Language::of_path(path).ok_or(Unread::NoLanguage)?;

@@ -7,13 +7,16 @@ use std::path::Path;
 
 use sillok_core::citation::Citation as Cited;
 use sillok_core::gate::{Reason, Verdict};
-use sillok_core::scope::Scope;
-use sillok_gate::{Answer, Budget, Checked, CommitError, Gate, check_at_main};
+use sillok_core::scope::{Level, Scope};
+use sillok_gate::{Answer, Budget, Checked, CommitError, Entry, Gate, Origin, check_at_main};
 
 use crate::api::{Binding, Citation, GateCheck, GateFound, RecallAnswer, RecallResult, ReportGate};
 
 /// Reports that follow from one answer at most: each is a command of its own.
 const REPORTS_MAX: usize = 32;
+/// Why nothing is said of what a work tree cannot be asked about.
+const OF_ELSEWHERE: &str =
+    "cannot be checked: it is not known to be of this work tree's repository";
 
 /// What is not where its citations say, with the citations that it has in the store.
 #[derive(Clone, Debug, Default)]
@@ -34,23 +37,20 @@ impl Displaced {
     }
 
     fn add(&mut self, result: &RecallResult, checked: &Checked) {
-        let mut judgements = checked.judgements.iter().flatten();
-        let is_cut = judgements.any(|one| one.reason == Reason::NotSearched);
         match checked.verdict {
             Verdict::Stale => self.gone.push(result.clone()),
             Verdict::Moved => self.moved.push(result.clone()),
-            Verdict::Unverifiable if is_cut => self.unsearched.push(result.clone()),
+            Verdict::Unverifiable if checked.is_cut() => self.unsearched.push(result.clone()),
             Verdict::Unverifiable | Verdict::Valid => {}
         }
     }
 }
 
-/// Puts into an answer what the gate says of its results: their citations are as they are by now, and what is stale is taken
-/// out and counted. Takes time; it blocks.
+/// Puts into an answer what the gate says of its results: those of other repositories are unverifiable, of the others the
+/// citations are as they are by now, and what is stale is taken out and counted. Takes time; it blocks.
 pub fn hold(answer: &mut RecallAnswer, gate: &Gate, budget: Budget) -> Displaced {
     let entries: Vec<Numbered> = answer.results.iter().map(Numbered::of).collect();
-    let citations: Vec<&[Cited]> = entries.iter().map(|one| &*one.citations).collect();
-    let verdicts = gate.check(&citations, budget);
+    let verdicts = gate.check_entries(&entries_of(&answer.results, &entries), budget);
     apply(answer, &entries, &verdicts)
 }
 
@@ -63,8 +63,7 @@ pub fn look_on(displaced: Displaced, gate: &Gate, budget: Budget) -> Displaced {
         return found;
     }
     let entries: Vec<Numbered> = results.iter().map(Numbered::of).collect();
-    let citations: Vec<&[Cited]> = entries.iter().map(|one| &*one.citations).collect();
-    let verdicts = gate.check(&citations, budget);
+    let verdicts = gate.check_entries(&entries_of(&results, &entries), budget);
     for (result, checked) in results.iter().zip(&verdicts.entries) {
         found.add(result, checked);
     }
@@ -72,48 +71,71 @@ pub fn look_on(displaced: Displaced, gate: &Gate, budget: Budget) -> Displaced {
 }
 
 /// What is to be reported for a task of what is displaced in the work tree at a path, by how it stands at the main branch of its
-/// repository: what is gone there as well, and what moved there. The repository is called as an entry's commit calls it, or else
-/// by the name that is given; where there is neither, nothing is reported. Takes time; it blocks.
+/// repository: what moved there, and what is gone there as well and was in the commit at which it was written. Of an entry whose
+/// commit the main branch does not hold nothing is reported, nor of one that is bound to none: nobody knows that what it cites
+/// was ever there. Takes time; it blocks.
 ///
 /// # Errors
 /// [`CommitError`] where there is no main branch that can be looked at.
 pub fn reports(
     root: &Path,
     displaced: &Displaced,
-    (task, name): (&Scope, Option<&str>),
+    task: &Scope,
     budget: Budget,
 ) -> Result<Vec<ReportGate>, CommitError> {
     let results = displaced.gone.iter().chain(&displaced.moved);
     let results: Vec<&RecallResult> = results.take(REPORTS_MAX).collect();
     let entries: Vec<Numbered> = results.iter().copied().map(Numbered::of).collect();
-    let citations: Vec<&[Cited]> = entries.iter().map(|one| &*one.citations).collect();
-    let (commit, there) = check_at_main(root, &citations, budget)?;
-    let looked = results.iter().zip(&entries).zip(&there.entries);
+    let asked = entries_of(results.iter().copied(), &entries);
+    let (commit, there) = check_at_main(root, &asked, budget)?;
+    let looked = results.iter().zip(&entries).zip(&there);
     let reports = looked
         .enumerate()
-        .filter_map(|(number, ((result, entry), checked))| {
+        .filter_map(|(number, ((result, entry), there))| {
+            let there = there.as_ref()?;
             let is_gone = number < displaced.gone.len();
-            let found = match checked.verdict {
-                Verdict::Stale if is_gone => GateFound::Stale,
+            let found = match there.checked.verdict {
+                Verdict::Stale if is_gone && there.is_lost => GateFound::Stale,
                 Verdict::Moved => GateFound::Moved {
-                    citations: entry.refreshed(&result.citations, checked),
+                    citations: entry.refreshed(&result.citations, &there.checked),
                 },
                 _ => return None,
             };
-            let repository = match &result.binding {
-                Binding::Commit { repository, .. } => repository.as_str(),
-                Binding::NoRepository => name?,
+            let Binding::Commit { repository, .. } = &result.binding else {
+                return None;
             };
             Some(ReportGate {
                 task: task.to_string(),
                 entry: result.entry.to_string(),
                 expected_version: result.version,
                 commit: commit.clone(),
-                repository: repository.to_owned(),
+                repository: repository.clone(),
                 found,
             })
         });
     Ok(reports.collect())
+}
+
+/// The entries of results, with where they come from.
+fn entries_of<'a>(
+    results: impl IntoIterator<Item = &'a RecallResult>,
+    entries: &'a [Numbered],
+) -> Vec<Entry<'a>> {
+    let results = results.into_iter().zip(entries);
+    let entries = results.map(|(result, entry)| Entry {
+        citations: &entry.citations,
+        origin: origin(result),
+    });
+    entries.collect()
+}
+
+/// Where what a result cites was so. What is bound to no commit belongs to its project, if it has one.
+fn origin(result: &RecallResult) -> Origin<'_> {
+    match &result.binding {
+        Binding::Commit { hash, .. } => Origin::Commit(hash),
+        Binding::NoRepository if result.scope.level() > Level::Project => Origin::Unknown,
+        Binding::NoRepository => Origin::Here,
+    }
 }
 
 /// The citations of a result that the rules understand, and which they are. Newer servers may have others.
@@ -150,10 +172,15 @@ impl Numbered {
         let checks = numbered.filter_map(|(number, judgement)| {
             let judgement = judgement.as_ref()?;
             let moved = judgement.refreshed.as_ref();
+            let reason = if checked.is_of_elsewhere && judgement.reason == Reason::NoWorkTree {
+                OF_ELSEWHERE
+            } else {
+                judgement.reason.as_str()
+            };
             Some(GateCheck {
                 citation: *number,
                 verdict: judgement.verdict,
-                reason: judgement.reason.as_str().to_owned(),
+                reason: reason.to_owned(),
                 moved_from: moved.and_then(|_| citations.get(*number).cloned()),
             })
         });

@@ -12,7 +12,6 @@ use sillok_server::gate::{Displaced, hold, reports};
 
 use super::citation;
 use crate::failure::Failure;
-use crate::git;
 use crate::output::{note, one_line};
 use crate::session::Session;
 
@@ -57,11 +56,8 @@ pub async fn report(session: &Session, task: &Scope, elsewhere: Elsewhere) {
         return;
     }
     let of = task.clone();
-    let looked = tokio::task::spawn_blocking(move || {
-        let here = git::head(&root);
-        let name = here.as_ref().map(|here| here.repository.as_str());
-        reports(&root, &displaced, (&of, name), Budget::PATIENT)
-    });
+    let looked =
+        tokio::task::spawn_blocking(move || reports(&root, &displaced, &of, Budget::PATIENT));
     // Without a repository, or a main branch, nothing is said of one.
     let Ok(Ok(reports)) = looked.await else {
         return;
@@ -96,9 +92,14 @@ pub fn fingerprint(path: &str, lines: Option<[u32; 2]>) -> Option<String> {
     Some(print.to_string())
 }
 
-/// How many results were left out, for a person; none if none was.
+/// How many results were left out, for a person, or that nobody looked; none if none was.
 #[must_use]
 pub fn left_out(answer: &RecallAnswer) -> Option<String> {
+    if answer.unchecked {
+        return Some(
+            "nothing was held against the server's work tree: it took too long".to_owned(),
+        );
+    }
     (answer.stale > 0).then(|| {
         format!(
             "{} more were left out: what they rest on is gone from the work tree",

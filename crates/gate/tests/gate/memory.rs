@@ -5,7 +5,7 @@ use std::fs;
 use sillok_core::gate::{Reason, Verdict};
 use sillok_gate::Budget;
 
-use super::folder::{Folder, function, judged, told};
+use super::folder::{Folder, function, judged, symbol, told};
 
 /// No search: what is said is known.
 const NOTHING: Budget = Budget {
@@ -92,4 +92,35 @@ fn a_file_that_did_not_change_for_long_is_not_read_again_and_its_change_is_seen(
     assert_eq!(told(&gate, &cited).0, Verdict::Valid);
     folder.put("a.rs", &function(2));
     assert_eq!(told(&gate, &cited).0, Verdict::Stale);
+}
+
+#[test]
+fn what_was_nowhere_is_found_once_it_is_somewhere() {
+    let folder = Folder::new();
+    folder.put("src/a.rs", &function(1));
+    let cited = folder.cite("src/a.rs", Some((1, 3)));
+    std::fs::remove_file(folder.path("src/a.rs")).unwrap();
+    let gate = folder.gate();
+    assert_eq!(told(&gate, &cited).0, Verdict::Stale);
+    folder.put("lib/a.rs", &function(1));
+    let citations = [cited];
+    let answer = gate.check(&[&citations], Budget::ANSWER);
+    assert_eq!(answer.entries[0].verdict, Verdict::Moved);
+}
+
+#[test]
+fn a_symbol_that_there_is_no_room_to_parse_is_looked_at_later() {
+    let folder = Folder::new();
+    folder.put("a.rs", &function(1));
+    let citations = [symbol("a.rs", "number_9", "fn number_9()")];
+    let gate = folder.gate();
+    let nothing = Budget {
+        bytes_max: 0,
+        ..NOTHING
+    };
+    let answer = gate.check(&[&citations], nothing);
+    assert!(answer.is_cut);
+    assert_eq!(answer.entries[0].verdict, Verdict::Unverifiable);
+    let answer = gate.check(&[&citations], Budget::WHOLE);
+    assert_eq!(answer.entries[0].verdict, Verdict::Stale);
 }

@@ -6,11 +6,11 @@ use std::process::Command;
 
 use sillok_core::citation::Citation;
 use sillok_core::gate::Verdict;
-use sillok_gate::{Budget, CommitError, Gate, WorkTree, check_at_main};
+use sillok_gate::{AtMain, Budget, CommitError, Entry, Gate, Origin, WorkTree, check_at_main};
 
 use super::folder::{Folder, file, function, judged, symbol, told};
 
-fn git(directory: &Path, args: &[&str]) {
+fn git(directory: &Path, args: &[&str]) -> String {
     let mut command = Command::new("git");
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("GIT_") {
@@ -35,6 +35,11 @@ fn git(directory: &Path, args: &[&str]) {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "git {args:?}: {said}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn head(directory: &Path) -> String {
+    git(directory, &["rev-parse", "HEAD"])
 }
 
 fn repository() -> Folder {
@@ -117,12 +122,98 @@ fn a_submodule_is_part_of_the_work_tree_around_it_and_has_its_own() {
     assert_eq!(judged(&gate, &own).refreshed, Some(cited));
 }
 
-/// What citations are at the main branch.
+/// What a citation that was written at a commit is at the main branch.
+fn since(path: &Path, commit: &str, cited: &Citation) -> Option<AtMain> {
+    let entry = Entry {
+        citations: core::slice::from_ref(cited),
+        origin: Origin::Commit(commit),
+    };
+    let (main, mut found) = check_at_main(path, &[entry], Budget::WHOLE).unwrap();
+    assert_eq!((main.len(), found.len()), (40, 1));
+    found.remove(0)
+}
+
+/// What citations that were written at the first commit are at the main branch.
 fn at_main(path: &Path, citations: &[Citation]) -> Vec<Verdict> {
-    let entries: Vec<&[Citation]> = citations.iter().map(core::slice::from_ref).collect();
-    let (commit, answer) = check_at_main(path, &entries, Budget::WHOLE).unwrap();
-    assert_eq!(commit.len(), 40);
-    answer.entries.iter().map(|one| one.verdict).collect()
+    let first = git(path, &["rev-list", "--max-parents=0", "HEAD"]);
+    let found = citations.iter().map(|cited| since(path, &first, cited));
+    found.map(|one| one.unwrap().checked.verdict).collect()
+}
+
+#[test]
+fn an_entry_of_another_repository_is_never_stale_here() {
+    let (one, other) = (repository(), repository());
+    other.put("src/own.rs", &function(7));
+    git(other.root(), &["add", "."]);
+    git(other.root(), &["commit", "--quiet", "-m", "own"]);
+    let cited = [other.cite("src/own.rs", None)];
+    let commit = head(other.root());
+    let told = |root: &Path, origin| {
+        let entry = Entry {
+            citations: &cited,
+            origin,
+        };
+        let answer = around(root).check_entries(&[entry, entry], Budget::WHOLE);
+        assert_eq!(answer.entries[0], answer.entries[1]);
+        (answer.entries[0].verdict, answer.entries[0].is_of_elsewhere)
+    };
+    use Verdict::{Stale, Unverifiable, Valid};
+    let here = Origin::Commit(&commit);
+    assert_eq!(told(other.root(), here), (Valid, false));
+    assert_eq!(told(one.root(), here), (Unverifiable, true));
+    assert_eq!(told(other.root(), Origin::Unknown), (Unverifiable, true));
+    // Of its own project it is judged, with a short hash as well.
+    assert_eq!(told(one.root(), Origin::Here), (Stale, false));
+    fs::remove_file(other.path("src/own.rs")).unwrap();
+    let short = Origin::Commit(&commit[..12]);
+    assert_eq!(told(other.root(), short), (Stale, false));
+    // A clone has its commits, whatever it is called.
+    let clone = Folder::new();
+    let path = other.root().to_str().unwrap();
+    git(clone.root(), &["clone", "--quiet", path, "."]);
+    assert_eq!(told(clone.root(), here), (Valid, false));
+    assert_eq!(since(one.root(), &commit, &cited[0]), None);
+}
+
+#[test]
+fn what_the_main_branch_never_had_is_not_lost_there() {
+    let folder = repository();
+    let root = folder.root();
+    folder.put(".gitignore", "dist/\n");
+    git(root, &["add", "."]);
+    git(root, &["commit", "--quiet", "-m", "two"]);
+    folder.put("dist/made.rs", &function(8));
+    let (main, ignored) = (head(root), folder.cite("dist/made.rs", None));
+    let found = since(root, &main, &ignored).unwrap();
+    assert_eq!(
+        (found.checked.verdict, found.is_lost),
+        (Verdict::Stale, false)
+    );
+    git(root, &["checkout", "--quiet", "-b", "topic"]);
+    folder.put("src/new.rs", &function(9));
+    git(root, &["add", "."]);
+    git(root, &["commit", "--quiet", "-m", "three"]);
+    let (topic, new) = (head(root), folder.cite("src/new.rs", None));
+    assert_eq!(since(root, &topic, &new), None, "it is not merged yet");
+    // A clone that is behind does not even have the commit.
+    let clone = Folder::new();
+    let path = root.to_str().unwrap();
+    let behind = ["clone", "--quiet", "--single-branch", "--branch", "main"];
+    git(clone.root(), &[&behind[..], &[path, "."]].concat());
+    assert_eq!(since(clone.root(), &topic, &new), None);
+    git(root, &["checkout", "--quiet", "main"]);
+    git(root, &["merge", "--quiet", "topic"]);
+    assert_eq!(
+        since(root, &topic, &new).unwrap().checked.verdict,
+        Verdict::Valid
+    );
+    git(root, &["rm", "--quiet", "src/new.rs"]);
+    git(root, &["commit", "--quiet", "-m", "four"]);
+    let found = since(root, &topic, &new).unwrap();
+    assert_eq!(
+        (found.checked.verdict, found.is_lost),
+        (Verdict::Stale, true)
+    );
 }
 
 #[test]

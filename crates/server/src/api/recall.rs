@@ -100,6 +100,9 @@ pub struct RecallAnswer {
     /// them against.
     #[serde(default, skip_serializing_if = "is_none")]
     pub stale: u64,
+    /// Whether the results were not held against the work tree that there is for them, since that took too long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
     /// Whether the question was compared by meaning too; only by its words when no embedder
     /// answered.
     pub by_meaning: bool,

@@ -57,6 +57,7 @@ fn answer(results: Vec<RecallResult>) -> RecallAnswer {
         results,
         left_out: 0,
         stale: 0,
+        unchecked: false,
         by_meaning: true,
         whole: true,
         at: None,
@@ -194,18 +195,19 @@ fn what_is_so_at_the_main_branch_as_well_is_reported_and_nothing_else() {
     git(root, &["init", "--quiet", "--initial-branch=main"]);
     git(root, &["add", "."]);
     git(root, &["commit", "--quiet", "-m", "one"]);
+    let found = bound(found, root);
     git(root, &["checkout", "--quiet", "-b", "topic"]);
     git(root, &["mv", "b.rs", "moved.rs"]);
     git(root, &["rm", "--quiet", "c.rs"]);
     git(root, &["commit", "--quiet", "-m", "two"]);
     let (_, displaced) = held(&found, root);
     let task = Scope::parse("org/a/project/p/worktree/w/task/t").unwrap();
-    let told = |name| reports(root, &displaced, (&task, name), Budget::WHOLE).unwrap();
+    let told = || reports(root, &displaced, &task, Budget::WHOLE).unwrap();
     // On the branch alone.
-    assert!(told(Some("r")).is_empty());
+    assert!(told().is_empty());
     git(root, &["checkout", "--quiet", "main"]);
     git(root, &["merge", "--quiet", "topic"]);
-    let all = told(Some("r"));
+    let all = told();
     let [gone, moved] = &all[..] else {
         panic!("{all:?}");
     };
@@ -219,8 +221,52 @@ fn what_is_so_at_the_main_branch_as_well_is_reported_and_nothing_else() {
     ];
     assert_eq!(moved.found, GateFound::Moved { citations });
     assert_eq!((moved.commit.len(), moved.repository.as_str()), (40, "r"));
+    let mut unbound = displaced.clone();
+    for result in unbound.gone.iter_mut().chain(&mut unbound.moved) {
+        result.binding = Binding::NoRepository;
+    }
+    let of_unbound = reports(root, &unbound, &task, Budget::WHOLE).unwrap();
     assert!(
-        told(None).is_empty(),
-        "nobody knows what the repository is called"
+        of_unbound.is_empty(),
+        "nobody knows whether it was ever there"
     );
+}
+
+/// The same results, bound to the commit that a work tree stands at.
+fn bound(mut found: RecallAnswer, root: &Path) -> RecallAnswer {
+    let named = fs::read_to_string(root.join(".git/refs/heads/main")).unwrap();
+    for result in &mut found.results {
+        result.binding = Binding::Commit {
+            hash: named.trim().to_owned(),
+            repository: "r".into(),
+        };
+    }
+    found
+}
+
+#[test]
+fn what_comes_from_another_repository_is_given_and_marked_and_nothing_is_reported_of_it() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut found = found(other.path());
+    for root in [one.path(), other.path()] {
+        fs::write(root.join("own"), root.to_string_lossy().as_bytes()).unwrap();
+        git(root, &["init", "--quiet", "--initial-branch=main"]);
+        git(root, &["add", "."]);
+        git(root, &["commit", "--quiet", "-m", "one"]);
+    }
+    found = bound(found, other.path());
+    // What the organisation knows of no repository.
+    found.results[1].binding = Binding::NoRepository;
+    for result in &mut found.results {
+        result.scope = "org/a".parse().unwrap();
+    }
+    let (told, displaced) = held(&found, one.path());
+    assert_eq!((told.results.len(), told.stale), (4, 0));
+    let marks: Vec<Verdict> = told.results.iter().map(|result| result.gate).collect();
+    use Verdict::{Unverifiable, Valid};
+    assert_eq!(marks, [Unverifiable, Unverifiable, Unverifiable, Valid]);
+    assert_eq!(told.results[0].checks[0].reason, OF_ELSEWHERE);
+    assert!(displaced.is_empty());
+    let (told, _) = held(&found, other.path());
+    assert_eq!(told.results[0].gate, Valid);
 }

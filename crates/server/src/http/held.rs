@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sillok_core::command::{Command, Submission};
 use sillok_core::error::Error;
@@ -18,8 +19,11 @@ use crate::api::{RecallAnswer, ReportGate};
 use crate::gate::{self, Displaced};
 use crate::system::random;
 
-/// Checks that are under way at once. Others wait for their turn: each takes some milliseconds.
+/// Checks that are under way at once. Others wait for their turn.
 const CHECKS_MAX: usize = 4;
+/// How long an answer waits for its turn and its check. Then it is given as it is, and says so; what is under way goes on,
+/// keeps its turn, and is known to the next one.
+const HELD_MAX: Duration = Duration::from_millis(250);
 /// Looks at main branches that are under way at once. Where there is no room the next recall has one more.
 const LOOKS_MAX: usize = 2;
 
@@ -61,17 +65,15 @@ impl App {
             root: root.to_owned(),
             gate: Arc::clone(gate),
         };
-        let Ok(turn) = Arc::clone(&self.gates().checks).acquire_owned().await else {
-            return answer;
+        let checks = Arc::clone(&self.gates().checks);
+        let checked = checked(checks, Arc::clone(&of.gate), answer.clone());
+        let Ok(checked) = tokio::time::timeout(HELD_MAX, checked).await else {
+            return RecallAnswer {
+                unchecked: true,
+                ..answer
+            };
         };
-        let (gate, mut held) = (Arc::clone(&of.gate), answer.clone());
-        let checked = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            let displaced = gate::hold(&mut held, &gate, Budget::ANSWER);
-            (held, displaced)
-        });
-        // A panic in there is one of ours: nothing is said of the results, as without a work tree.
-        let Ok((held, displaced)) = checked.await else {
+        let Some((held, displaced)) = checked else {
             return answer;
         };
         if !displaced.is_empty() {
@@ -94,8 +96,7 @@ impl App {
             if scope.level() != Level::Task {
                 return;
             }
-            // What is bound to no repository is not looked for at the main branch of one.
-            let reports = gate::reports(&of.root, &displaced, (&scope, None), Budget::WHOLE);
+            let reports = gate::reports(&of.root, &displaced, &scope, Budget::WHOLE);
             let reports = reports.inspect_err(|error| {
                 tracing::debug!(%error, "what is displaced is not looked for at a main branch");
             });
@@ -130,5 +131,37 @@ impl App {
             command: Command::ReportGate(Box::new(report.parse(entry)?)),
         };
         self.node().submit(submission).await.map(drop)
+    }
+}
+
+/// An answer as it holds against a work tree, once it is its turn.
+async fn checked(
+    checks: Arc<Semaphore>,
+    gate: Arc<Gate>,
+    mut answer: RecallAnswer,
+) -> Option<(RecallAnswer, Displaced)> {
+    let turn = checks.acquire_owned().await.ok()?;
+    let checked = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        let displaced = gate::hold(&mut answer, &gate, Budget::ANSWER);
+        (answer, displaced)
+    });
+    // A panic in there is one of ours: nothing is said of the results, as without a work tree.
+    checked.await.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_answer_waits_for_checks_that_never_end() {
+        let checks = Arc::new(Semaphore::new(0));
+        let gate = Arc::new(Gate::without_tree());
+        let answer: RecallAnswer =
+            serde_json::from_str(r#"{"results":[],"tokens":0,"left_out":0,"by_meaning":true}"#)
+                .unwrap();
+        let waits = checked(checks, gate, answer);
+        assert!(tokio::time::timeout(HELD_MAX, waits).await.is_err());
     }
 }

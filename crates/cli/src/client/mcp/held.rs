@@ -14,7 +14,6 @@ use sillok_server::gate::{Displaced, hold, look_on, reports};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::client::Client;
-use crate::git;
 use crate::output::note;
 
 /// The route whose answers are held against a work tree.
@@ -121,10 +120,8 @@ fn looked(here: &Here, displaced: Displaced, scope: Option<&Scope>) -> Vec<Repor
     let Some(task) = scope.filter(|scope| scope.level() == Level::Task) else {
         return Vec::new();
     };
-    let head = git::head(&here.root);
-    let name = head.as_ref().map(|head| head.repository.as_str());
     // Without a repository, or a main branch, nothing is said of one.
-    reports(&here.root, &displaced, (task, name), Budget::WHOLE).unwrap_or_default()
+    reports(&here.root, &displaced, task, Budget::WHOLE).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ fn answer(results: Vec<RecallResult>) -> RecallAnswer {
         results,
         left_out: 0,
         stale: 0,
+        unchecked: false,
         by_meaning: true,
         whole: true,
         at: None,

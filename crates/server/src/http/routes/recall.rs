@@ -47,6 +47,7 @@ pub(super) async fn recall(State(app): State<App>, ask: Ask<RecallRequest>) -> R
         tokens: answer.budget.used,
         left_out: answer.budget.left_out,
         stale: 0,
+        unchecked: false,
         by_meaning: answer.by_meaning,
         whole: answer.whole,
         at: answer.at.map(|at| AtCommit {
