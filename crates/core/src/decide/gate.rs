@@ -35,9 +35,9 @@ pub(super) fn report(context: &Context<'_>, said: &GateReport) -> Result<Decisio
     }
 }
 
-/// Counts that an entry rests on what is gone, unless the task said something else of it itself: that stays. By the word of whoever
-/// may decide that, the entry leaves recall, unless a person brought it back against that very commit. Of agents no word is enough,
-/// however many they are.
+/// Counts that an entry rests on what is gone, unless the task said something else of it itself: that stays. By the word of
+/// whoever may decide that, the entry leaves recall, unless a person brought it back against that very commit. Of agents no
+/// word is enough, however many they are.
 fn stale(context: &Context<'_>, said: &GateReport) -> Result<Decision, Error> {
     let head = reuse::held(context, &said.task, said.entry)?;
     let is_settled = rests_on(head, &said.at);

@@ -33,8 +33,8 @@ pub struct ReportReuse {
 /// Says for a task what the cognitive gate found of an entry at the project's main branch. That it is stale counts as the task's
 /// word, unless the task said something else of the entry itself. It leaves recall by the word of a person, and below the
 /// organisation by that of an orchestrator, unless it was restored against that commit; of agents no word is enough, in how many
-/// tasks it is said. Whoever may write entries in the entry's scope has its citations name where its code lies; the word of others
-/// for a place changes nothing. What left recall can be restored, and cites the commit of the report from then on.
+/// tasks it is said. Whoever may write entries in the entry's scope has its citations name where its code lies; the word of
+/// others for a place changes nothing. What left recall can be restored, and cites the commit of the report from then on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportGate {
