@@ -1,5 +1,5 @@
-//! Agents of several worktrees over the tools alone: what failed they are told, and what they remember of code that is gone or lies
-//! elsewhere, each by the work tree that it has.
+//! Agents of several worktrees over the tools alone: what failed they are told, and what they remember of code that is gone or
+//! lies elsewhere, each by the work tree that it has.
 
 use std::fs;
 use std::path::{Path, PathBuf};
