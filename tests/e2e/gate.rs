@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sillok_core::gate::Text;
 use sillok_core::principal::PrincipalKind;
 
 use crate::harness::{Client, PROJECT, Ran, WORKTREE, World, phrase};
@@ -265,12 +266,23 @@ async fn nothing_outside_a_work_tree_is_read_and_nothing_that_is_no_file() {
     assert!(began.elapsed() < PATIENCE, "something was waited for");
 }
 
+/// What a file holds that no other does.
+fn module(name: &str) -> String {
+    format!("# {name}\n{READER}")
+}
+
+/// What a citation of a whole file says of it.
+fn print_of(text: &str) -> String {
+    let print = Text::of(text.as_bytes()).fingerprint(None);
+    print.expect("a whole file has one").to_string()
+}
+
 /// An entry of the worktree about a file, written over HTTP: its id.
 async fn about(client: &Client, word: &str, file: &str) -> String {
     let body = json!({
         "scope": WORKTREE,
         "content": format!("{word} {}", phrase()),
-        "citations": [{ "kind": "file", "path": file }],
+        "citations": [{ "kind": "file", "path": file, "fingerprint": print_of(&module(file)) }],
     });
     let written = client.post("/v1/entries", &body).await.ok();
     written["entry"]
@@ -283,7 +295,7 @@ async fn about(client: &Client, word: &str, file: &str) -> String {
 async fn a_server_that_has_the_work_tree_on_its_disk_holds_what_it_recalls_against_it() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["kept.py", "gone.py"] {
-        fs::write(folder.path().join(name), READER).unwrap();
+        fs::write(folder.path().join(name), module(name)).unwrap();
     }
     let named = format!("{{ \"{WORKTREE}\" = \"{}\" }}", folder.path().display());
     let world = World::start_with(|launch| launch.env("SILLOK__GRAPH__WORK_TREES", &named)).await;
@@ -359,7 +371,7 @@ async fn a_server_reports_behind_its_answer_what_is_gone_at_the_main_branch() {
     let body = json!({
         "scope": WORKTREE,
         "content": format!("{word} gone.py is read at the start"),
-        "citations": [{ "kind": "file", "path": "gone.py" }],
+        "citations": [{ "kind": "file", "path": "gone.py", "fingerprint": print_of(READER) }],
         "commit": { "hash": head_of(dir), "repository": "r" },
     });
     let written = agent.post("/v1/entries", &body).await.ok();
