@@ -120,8 +120,13 @@ async fn every_recorded_event_of_every_client_is_answered_and_is_in_the_memory()
         for name in &names {
             event(&world, client, name);
         }
-        let written = contents(&world, &task(client)).await;
+        let written = world.admin().all("/v1/records", &task(client)).await;
         assert_eq!(written.len(), count, "{client}: {written:#?}");
+        // The administrator's token lies beside it, and is nobody's to write with.
+        let by_agents = written
+            .iter()
+            .filter(|record| record["author"]["kind"] == "agent");
+        assert_eq!(by_agents.count(), count, "{client}: {written:#?}");
         let waiting = hook(&world, &["waiting"]).run();
         assert!(
             waiting.stdout.starts_with("0 commands wait"),
@@ -286,6 +291,25 @@ async fn an_agents_own_token_is_used_and_one_that_does_not_cover_the_work_keeps_
             .all(|record| record["author"]["kind"] == "agent"),
         "{records:?}"
     );
+}
+
+#[tokio::test]
+async fn a_hook_whose_token_was_revoked_has_another_one_and_is_the_same_agent() {
+    let world = World::start().await;
+    event(&world, "claude-code", "Stop");
+    let tokens = world.admin().all("/v1/tokens", PROJECT).await;
+    let own = tokens
+        .iter()
+        .find(|token| token["actor"]["kind"] == "agent");
+    let id = own.expect("it was made")["id"].clone();
+    let revoked = json!({ "id": id });
+    world.admin().post("/v1/tokens/revoke", &revoked).await.ok();
+    event(&world, "claude-code", "Stop");
+    let records = world.admin().all("/v1/records", &task("claude-code")).await;
+    assert_eq!(records.len(), 2, "{records:#?}");
+    let author = |place: usize| &records[place]["author"];
+    assert_eq!(author(0), author(1));
+    assert_eq!(author(0)["kind"], "agent");
 }
 
 #[tokio::test]

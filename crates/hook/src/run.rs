@@ -4,6 +4,7 @@
 //! Whatever goes wrong, the agent gets the answer that means "go on".
 
 mod asking;
+mod connecting;
 mod handing;
 
 use std::io::{self, Read};
@@ -20,9 +21,10 @@ use crate::settings::{Environment, Settings};
 use crate::spool::directory::Spools;
 use crate::spool::file::{Appended, SpoolFile};
 use crate::spool::note::{Begun, Note, Route, Spooled};
-use crate::talk::{self, Address, Connection, Server};
+use crate::talk::{self, Server};
 use crate::{agent, later, reply, settings, wording};
 
+pub use connecting::{Connected, connect};
 pub use handing::{Handed, Lost, hand_over, lost_in};
 
 /// What a run leaves.
@@ -52,6 +54,9 @@ pub enum Error {
     /// The server cannot be spoken to.
     #[error(transparent)]
     Server(#[from] talk::Error),
+    /// There is no token to speak to it with.
+    #[error(transparent)]
+    Token(#[from] agent::Error),
     /// No scope is named, or one that has no tasks.
     #[error("{0}")]
     Scope(&'static str),
@@ -136,7 +141,16 @@ fn carry_out(
         event,
         place,
     };
-    run.carry_out(plan)
+    run.carry_out(&plan)
+}
+
+/// What came of speaking to the server.
+#[derive(Default)]
+struct Spoken {
+    /// What the agent is told.
+    told: Vec<String>,
+    /// What a person may want to know.
+    said: Vec<String>,
 }
 
 struct Run<'a> {
@@ -149,40 +163,22 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn carry_out(&self, plan: Plan) -> Result<Done, Error> {
+    fn carry_out(&self, plan: &Plan) -> Result<Done, Error> {
         let spool = self.spools.of_session(self.client, &self.event.session);
-        let mut said = Vec::new();
+        let mut said = self.settings.said.clone();
         let mut ids = Ids::default();
-        if let Some(line) = self.write_down(&plan, &spool, &mut ids)? {
-            said.push(line);
-        }
+        said.extend(self.write_down(plan, &spool, &mut ids)?);
         let mut told = Vec::new();
         if reply::takes_text(self.client, self.name) {
             told.extend(later::take(
                 &self.spools.later(self.client, &self.event.session),
             ));
         }
-        match self.server(&plan, &spool) {
-            Ok(Some((mut server, by))) => {
-                let mut can_ask = self.can_ask(&plan, &spool)?;
-                if !can_ask {
-                    let opened = self.hand(Handing::Own, &spool, &mut server, &by);
-                    said.extend(opened.map_err(|source| self.spool_failed(source))?);
-                    can_ask = self.can_ask(&plan, &spool)?;
-                }
-                let question = plan.question.as_ref().filter(|_| can_ask);
-                let asked = question.map(|question| self.ask(question, &mut server));
-                match asked {
-                    Some(Ok(answered)) => {
-                        self.take_answer(answered, &mut ids, &spool, &mut told)?
-                    }
-                    Some(Err(error)) => said.push(chain(&error)),
-                    None => {}
-                }
-                let handed = self.hand(plan.handing, &spool, &mut server, &by);
-                said.extend(handed.map_err(|source| self.spool_failed(source))?);
+        match self.spoken(plan, &spool, &mut ids) {
+            Ok(spoken) => {
+                told.extend(spoken.told);
+                said.extend(spoken.said);
             }
-            Ok(None) => {}
             Err(error) => said.push(chain(&error)),
         }
         let told = crate::context::joined(told);
@@ -196,6 +192,62 @@ impl Run<'_> {
             answer: reply::of(self.client, self.name, shown),
             said,
         })
+    }
+
+    /// Speaks to the server, where it is to be spoken to. Where it does not know the project's own token any more, it is spoken to once
+    /// again, with another one.
+    fn spoken(&self, plan: &Plan, spool: &SpoolFile, ids: &mut Ids) -> Result<Spoken, Error> {
+        let patience = self.settings.patience;
+        let deadline = Deadline::after_ms(if plan.often {
+            patience.tool_answer_ms
+        } else {
+            patience.answer_ms
+        });
+        let Some(mut connected) = self.connected(plan, spool, deadline)? else {
+            return Ok(Spoken::default());
+        };
+        let spoken = self.speak(plan, spool, &mut connected, ids)?;
+        let is_forgotten = connected.forget_unknown(&self.settings)?;
+        // Where some of it was answered the next event has the other token.
+        if !is_forgotten || !connected.server.has_heard_nothing() {
+            return Ok(spoken);
+        }
+        match self.connected(plan, spool, deadline)? {
+            Some(mut connected) => self.speak(plan, spool, &mut connected, ids),
+            None => Ok(spoken),
+        }
+    }
+
+    /// Asks what is to be asked, and hands over what waits.
+    fn speak(
+        &self,
+        plan: &Plan,
+        spool: &SpoolFile,
+        connected: &mut Connected,
+        ids: &mut Ids,
+    ) -> Result<Spoken, Error> {
+        let mut spoken = Spoken::default();
+        let by = connected.speaker.by();
+        let unkept = connected.speaker.unkept();
+        spoken.said.extend(unkept.map(|error| chain(error)));
+        let server = &mut connected.server;
+        let mut can_ask = self.can_ask(plan, spool)?;
+        if !can_ask {
+            let opened = self.hand(Handing::Own, spool, server, &by);
+            let opened = opened.map_err(|source| self.spool_failed(source))?;
+            spoken.said.extend(opened);
+            can_ask = self.can_ask(plan, spool)?;
+        }
+        let question = plan.question.as_ref().filter(|_| can_ask);
+        match question.map(|question| self.ask(question, server)) {
+            Some(Ok(answered)) => self.take_answer(answered, ids, spool, &mut spoken.told)?,
+            Some(Err(error)) => spoken.said.push(chain(&error)),
+            None => {}
+        }
+        let handed = self.hand(plan.handing, spool, server, &by);
+        let handed = handed.map_err(|source| self.spool_failed(source))?;
+        spoken.said.extend(handed);
+        Ok(spoken)
     }
 
     /// Whether what is to be asked can be: what is of the conversation's task, once that was opened.
@@ -257,8 +309,13 @@ impl Run<'_> {
         [begun, command(ids, Route::OpenTask, open)]
     }
 
-    /// A connection to the server, and the fingerprint of the token; nothing where it is not to be spoken to now.
-    fn server(&self, plan: &Plan, spool: &SpoolFile) -> Result<Option<(Server, String)>, Error> {
+    /// A connection to the server; nothing where it is not to be spoken to now.
+    fn connected(
+        &self,
+        plan: &Plan,
+        spool: &SpoolFile,
+        deadline: Deadline,
+    ) -> Result<Option<Connected>, Error> {
         let due = match plan.handing {
             Handing::All | Handing::Own => true,
             Handing::OwnIfDue => {
@@ -272,23 +329,17 @@ impl Run<'_> {
         if !due && !asks {
             return Ok(None);
         }
-        let patience = self.settings.patience;
-        let answer_ms = if plan.often {
-            patience.tool_answer_ms
-        } else {
-            patience.answer_ms
-        };
-        match connect(&self.settings, Deadline::after_ms(answer_ms)) {
+        match connect(&self.settings, deadline) {
             Ok(connected) => {
                 self.spools.note_back();
                 Ok(Some(connected))
             }
             // That it is away is no news to anybody: what happened is written down.
-            Err(talk::Error::Away { .. }) => {
+            Err(Error::Server(talk::Error::Away { .. })) => {
                 self.spools.note_away(now());
                 Ok(None)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
@@ -351,38 +402,6 @@ impl Run<'_> {
             source,
         }
     }
-}
-
-/// Connects to the server that the settings name: the server, and the fingerprint of the token.
-///
-/// # Errors
-/// [`talk::Error`]
-pub fn connect(settings: &Settings, deadline: Deadline) -> Result<(Server, String), talk::Error> {
-    let away = |why: &str| talk::Error::Away {
-        address: settings.data.display().to_string(),
-        source: io::Error::new(io::ErrorKind::NotFound, why.to_owned()),
-    };
-    let url = settings
-        .url()
-        .ok_or_else(|| away("no server serves the data directory"))?;
-    let address = Address::parse(&url)?;
-    let token = settings
-        .token(&address, deadline)
-        .map_err(|error| match error {
-            agent::Error::Talk(error) => error,
-            error => away(&chain(&error)),
-        })?;
-    let connect_ms = settings.patience.connect_ms;
-    let connection = Connection::open(&address, token.as_deref(), connect_ms, deadline)?;
-    let by = fingerprint(token.as_deref().unwrap_or_default());
-    Ok((Server::new(connection), by))
-}
-
-/// What stands for a token in a spool: it tells tokens apart, and tells nobody the token.
-fn fingerprint(token: &str) -> String {
-    let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 hook token");
-    hasher.update(token.as_bytes());
-    hex::encode(&hasher.finalize().as_bytes()[..16])
 }
 
 fn asks_of_task(plan: &Plan) -> bool {

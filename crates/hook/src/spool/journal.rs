@@ -18,7 +18,7 @@ pub const DEFECT: &str = "internal";
 pub struct Waiting {
     /// The command.
     pub spooled: Spooled,
-    /// The fingerprint of the token under which it may have been taken without anybody hearing of it.
+    /// Who gave it, where it may have been taken without anybody hearing of it.
     pub tried: Option<String>,
     /// How often the server met a defect by it.
     pub defects: u32,

@@ -86,11 +86,11 @@ pub enum Note {
     Begun(Begun),
     /// Something is to be written.
     Command(Spooled),
-    /// A command is about to be given to a server, under the token with this fingerprint.
+    /// A command is about to be given to a server by a principal that this stands for.
     Tried {
         /// The command.
         id: CommandId,
-        /// The fingerprint.
+        /// What stands for it: see [`Speaker::by`](crate::speaker::Speaker::by).
         by: String,
     },
     /// The server said that it has not taken the command, and did not do so for good.
