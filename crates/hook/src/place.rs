@@ -1,4 +1,4 @@
-//! Where a conversation works: its work tree, the scope that it reads in, and the task that it writes to.
+//! Where a conversation works: its work tree, its worktree, and the task that it reads and writes in.
 //!
 //! Owns how a conversation becomes a task. It looks at directories, and must not start a program for that.
 
@@ -19,7 +19,7 @@ const MAIN: &str = "main";
 pub struct Place {
     /// The task that it writes to.
     pub task: Scope,
-    /// The scope that it reads in.
+    /// The worktree of that task, or the task where that was named.
     pub home: Scope,
     /// The root of its work tree, where it has one; else the directory that it works in.
     pub root: Option<PathBuf>,

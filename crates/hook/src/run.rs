@@ -14,7 +14,7 @@ use crate::arguments::Flags;
 use crate::client::Client;
 use crate::clock::{Deadline, Ids, now};
 use crate::event::{self, Event, Kind};
-use crate::limits::EVENT_BYTES_MAX;
+use crate::limits::{EVENT_BYTES_MAX, HELD_MAX};
 use crate::place::Place;
 use crate::plan::{Handing, Plan, Question};
 use crate::settings::{Environment, Settings};
@@ -231,16 +231,17 @@ impl Run<'_> {
         let unkept = connected.speaker.unkept();
         spoken.said.extend(unkept.map(|error| chain(error)));
         let server = &mut connected.server;
-        let mut can_ask = self.can_ask(plan, spool)?;
-        if !can_ask {
+        let mut is_opened = self.is_opened(plan, spool)?;
+        if !is_opened {
             let opened = self.hand(Handing::Own, spool, server, &by);
             let opened = opened.map_err(|source| self.spool_failed(source))?;
             spoken.said.extend(opened);
-            can_ask = self.can_ask(plan, spool)?;
+            is_opened = self.is_opened(plan, spool)?;
         }
-        let question = plan.question.as_ref().filter(|_| can_ask);
-        match question.map(|question| self.ask(question, server)) {
-            Some(Ok(answered)) => self.take_answer(answered, ids, spool, &mut spoken.told)?,
+        let question = plan.question.as_ref();
+        let question = question.filter(|question| is_opened || !question.needs_task());
+        match question.map(|question| asking::ask(question, &self.place, is_opened, server)) {
+            Some(Ok(answered)) => self.take_answer(answered, ids, spool, &mut spoken)?,
             Some(Err(error)) => spoken.said.push(chain(&error)),
             None => {}
         }
@@ -250,63 +251,91 @@ impl Run<'_> {
         Ok(spoken)
     }
 
-    /// Whether what is to be asked can be: what is of the conversation's task, once that was opened.
-    fn can_ask(&self, plan: &Plan, spool: &SpoolFile) -> Result<bool, Error> {
-        if !asks_of_task(plan) {
+    /// Whether the conversation's task was opened, where what is to be asked goes by it.
+    fn is_opened(&self, plan: &Plan, spool: &SpoolFile) -> Result<bool, Error> {
+        if !plan.question.as_ref().is_some_and(Question::goes_by_task) {
             return Ok(true);
         }
         let journal = spool.read().map_err(|source| self.spool_failed(source))?;
         Ok(journal.is_opened())
     }
 
-    /// Writes down what is to be written, and before the first of it that the task is to be opened. What has no room is said.
+    /// Writes down what is to be written, and before the first of it that the task is to be opened: with what a person said, if that is
+    /// what came first. What has no room is said.
     fn write_down(
         &self,
         plan: &Plan,
         spool: &SpoolFile,
         ids: &mut Ids,
     ) -> Result<Option<String>, Error> {
-        if plan.written.is_none() && !asks_of_task(plan) {
+        if plan.written.is_none() && !needs_task(plan) {
             return Ok(None);
         }
         let failed = |source| self.spool_failed(source);
         self.spools.make().map_err(failed)?;
+        let head = spool.head().map_err(failed)?;
         let mut notes = Vec::new();
-        if !spool.begins().map_err(failed)? {
+        if !head.opens() {
             if !spool.path().exists() && !self.spools.has_room().map_err(failed)? {
                 return Ok(Some(
                     "too many conversations wait for the server".to_owned(),
                 ));
             }
-            notes.extend(self.beginning(ids));
+            let held: &[Spooled] = match &head.begun {
+                Some(begun) => &begun.held,
+                None => &[],
+            };
+            if plan.holds && held.len() < HELD_MAX {
+                notes.push(self.beginning(self.record(plan, ids).into_iter().collect()));
+                return self.append(spool, &notes);
+            }
+            if head.begun.is_none() {
+                notes.push(self.beginning(Vec::new()));
+            }
+            notes.push(Note::Command(self.opening(plan, ids)));
+            notes.extend(held.iter().cloned().map(Note::Command));
         }
-        if let Some(written) = &plan.written {
-            let (level, content) = (written.level, &written.content);
-            let body =
-                wording::append_log(&self.place.task, level, content, &written.metadata, now());
-            notes.push(command(ids, Route::AppendLogs, body));
-        }
+        notes.extend(self.record(plan, ids).map(Note::Command));
         if plan.ends {
             notes.push(Note::Ended);
         }
         if notes.is_empty() {
             return Ok(None);
         }
-        let appended = spool.append(&notes).map_err(failed)?;
+        self.append(spool, &notes)
+    }
+
+    fn append(&self, spool: &SpoolFile, notes: &[Note]) -> Result<Option<String>, Error> {
+        let appended = spool
+            .append(notes)
+            .map_err(|source| self.spool_failed(source))?;
         let full = "there is no room to write down what happened until the server is back";
         Ok((appended == Appended::Full).then(|| full.to_owned()))
     }
 
-    fn beginning(&self, ids: &mut Ids) -> [Note; 2] {
-        let begun = Note::Begun(Begun {
+    /// The first note of a spool: whose it is, and what is held until the task is opened.
+    fn beginning(&self, held: Vec<Spooled>) -> Note {
+        Note::Begun(Begun {
             client: self.client.as_str().to_owned(),
             session: self.event.session.clone(),
             target: self.settings.configured_url.clone(),
             opened: false,
-        });
-        let title = format!("The conversation {} of {}", self.event.session, self.client);
-        let open = wording::open_task(&self.place.task, &title);
-        [begun, command(ids, Route::OpenTask, open)]
+            held,
+        })
+    }
+
+    fn opening(&self, plan: &Plan, ids: &mut Ids) -> Spooled {
+        let unsaid = format!("{}-{}", self.client, self.event.session);
+        let body = wording::open_task(&self.place.task, plan.words.as_deref(), &unsaid);
+        command(ids, Route::OpenTask, body)
+    }
+
+    /// The record that is to be written, if one is.
+    fn record(&self, plan: &Plan, ids: &mut Ids) -> Option<Spooled> {
+        let written = plan.written.as_ref()?;
+        let (level, content) = (written.level, &written.content);
+        let body = wording::append_log(&self.place.task, level, content, &written.metadata, now());
+        Some(command(ids, Route::AppendLogs, body))
     }
 
     /// A connection to the server; nothing where it is not to be spoken to now.
@@ -348,13 +377,16 @@ impl Run<'_> {
         answered: asking::Answered,
         ids: &mut Ids,
         spool: &SpoolFile,
-        told: &mut Vec<String>,
+        spoken: &mut Spoken,
     ) -> Result<(), Error> {
         match answered {
-            asking::Answered::Told(text) => told.extend(text),
+            asking::Answered::Told { text, failed } => {
+                spoken.told.extend(text);
+                spoken.said.extend(failed.map(|error| chain(&error)));
+            }
             asking::Answered::Anchor { hint, to } if !to.is_empty() => {
                 let body = wording::add_anchor(&self.place.task, &hint, &to);
-                let note = command(ids, Route::AddAnchors, body);
+                let note = Note::Command(command(ids, Route::AddAnchors, body));
                 spool
                     .append(&[note])
                     .map_err(|source| self.spool_failed(source))?;
@@ -362,14 +394,6 @@ impl Run<'_> {
             asking::Answered::Anchor { .. } => {}
         }
         Ok(())
-    }
-
-    fn ask(
-        &self,
-        question: &Question,
-        server: &mut Server,
-    ) -> Result<asking::Answered, talk::Error> {
-        asking::ask(question, &self.place, server)
     }
 
     fn hand(
@@ -404,16 +428,16 @@ impl Run<'_> {
     }
 }
 
-fn asks_of_task(plan: &Plan) -> bool {
-    plan.question.as_ref().is_some_and(Question::is_of_task)
+fn needs_task(plan: &Plan) -> bool {
+    plan.question.as_ref().is_some_and(Question::needs_task)
 }
 
-fn command(ids: &mut Ids, route: Route, body: String) -> Note {
-    Note::Command(Spooled {
+fn command(ids: &mut Ids, route: Route, body: String) -> Spooled {
+    Spooled {
         id: ids.make(),
         route,
         body,
-    })
+    }
 }
 
 /// An error with all that led to it, in a line.

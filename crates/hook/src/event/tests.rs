@@ -87,6 +87,9 @@ fn a_start_asks_for_the_brief_and_a_prompt_for_what_is_known_of_it() {
         let prompt = plan(client, prompt);
         assert!(matches!(prompt.question, Some(Question::Recall(text)) if text.len() > 10));
         assert_eq!(prompt.handing, Handing::Own);
+        // The task is opened with what a person says; that a conversation begins can be held until then.
+        assert!(start.holds && start.words.is_none());
+        assert!(!prompt.holds && prompt.words.is_some());
     }
 }
 

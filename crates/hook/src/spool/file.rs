@@ -24,8 +24,8 @@ const MODE: u32 = 0o600;
 const REPLACED_MAX: u32 = 16;
 /// Room beyond the bound, for notes that there is none.
 const SPARE_BYTES: u64 = 64 << 10;
-/// Bytes in which a conversation's beginning is looked for.
-const HEAD_BYTES: u64 = 64 << 10;
+/// Bytes in which a conversation's beginning is looked for: what is held, and the opening with the first words.
+const HEAD_BYTES: u64 = 256 << 10;
 
 /// What became of notes that were to be appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,12 +145,12 @@ impl SpoolFile {
         )))
     }
 
-    /// Whether it begins with opening the conversation's task.
+    /// What its beginning says: whose it is, whether the conversation's task is opened, and what is held until then.
     ///
     /// # Errors
     /// What the file system answered.
-    pub fn begins(&self) -> io::Result<bool> {
-        Ok(Journal::of(scan(&self.bytes(HEAD_BYTES)?)).opens())
+    pub fn head(&self) -> io::Result<Journal> {
+        Ok(Journal::of(scan(&self.bytes(HEAD_BYTES)?)))
     }
 
     fn bytes(&self, bytes_max: u64) -> io::Result<Vec<u8>> {

@@ -61,10 +61,8 @@ impl Journal {
     /// Takes one further note in.
     pub fn hear(&mut self, note: Note) {
         match note {
-            // Two that begin at once both say so, and the first counts.
-            Note::Begun(begun) => {
-                self.begun.get_or_insert(begun);
-            }
+            // Two that begin at once both say so, and the first counts; what each holds is of both.
+            Note::Begun(begun) => self.begin(begun),
             Note::Command(spooled) => {
                 if self.places.contains_key(&spooled.id) {
                     return;
@@ -90,6 +88,19 @@ impl Journal {
         }
     }
 
+    fn begin(&mut self, begun: Begun) {
+        let Some(known) = &mut self.begun else {
+            self.begun = Some(begun);
+            return;
+        };
+        for spooled in begun.held {
+            let is_known = known.held.iter().any(|other| other.id == spooled.id);
+            if !known.opened && !is_known {
+                known.held.push(spooled);
+            }
+        }
+    }
+
     fn note_of(&mut self, id: CommandId, change: impl FnOnce(&mut Waiting)) {
         if let Some(place) = self.places.get(&id) {
             change(&mut self.commands[*place].0);
@@ -110,6 +121,7 @@ impl Journal {
             && let Some(begun) = &mut self.begun
         {
             begun.opened = true;
+            begun.held.clear();
         }
         let why = match &outcome {
             Outcome::Accepted => None,

@@ -30,7 +30,7 @@ fn a_spool_is_its_owners_alone_and_holds_what_was_appended() {
     );
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(spool.path()), mode(spools.path())), (0o600, 0o700));
-    assert!(spool.begins().unwrap());
+    assert!(spool.head().unwrap().opens());
     assert_eq!(waiting(&spool.read().unwrap()), [id(0)]);
     assert_eq!(spools.all().unwrap(), [spool]);
 }
@@ -162,4 +162,39 @@ fn that_a_server_was_away_counts_for_a_moment() {
     assert!(!spools.is_away(NOW.minus_ms(1)), "the clock was put back");
     spools.note_back();
     assert!(!spools.is_away(NOW));
+}
+
+#[test]
+fn what_is_held_is_nothing_that_waits_and_outlives_that_the_file_is_made_short() {
+    let (_folder, spool) = spool();
+    let held = |number| {
+        let Note::Command(spooled) = command(number) else {
+            unreachable!()
+        };
+        Note::Begun(Begun {
+            client: "codex".to_owned(),
+            session: "s".to_owned(),
+            target: None,
+            opened: false,
+            held: vec![spooled],
+        })
+    };
+    // Two that begin at once.
+    spool.append(&[held(1), held(2), held(2)]).unwrap();
+    let turn = spool.take_turn().unwrap().unwrap();
+    spool.tidy(&turn, now()).unwrap();
+    let journal = spool.read().unwrap();
+    assert!(journal.is_settled() && !journal.opens());
+    let ids = |journal: &Journal| -> Vec<CommandId> {
+        let begun = journal.begun.as_ref().unwrap();
+        begun.held.iter().map(|spooled| spooled.id).collect()
+    };
+    assert_eq!(ids(&journal), [id(1), id(2)]);
+    spool.append(&[opening(), command(1), command(2)]).unwrap();
+    for number in 0..3 {
+        spool.note(&settled(number, Outcome::Accepted)).unwrap();
+    }
+    spool.tidy(&turn, now()).unwrap();
+    let journal = spool.read().unwrap();
+    assert!(journal.is_opened() && ids(&journal).is_empty());
 }
