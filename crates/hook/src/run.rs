@@ -25,7 +25,7 @@ use crate::talk::{self, Server};
 use crate::{agent, later, reply, settings, wording};
 
 pub use connecting::{Connected, connect};
-pub use handing::{Handed, Lost, hand_over, lost_in};
+pub use handing::{Handed, hand_over};
 
 /// What a run leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

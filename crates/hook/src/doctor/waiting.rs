@@ -5,7 +5,7 @@ use std::io;
 use crate::arguments::Flags;
 use crate::clock::Deadline;
 use crate::limits::SPOOLS_MAX;
-use crate::run::{Connected, Error, Lost, chain, connect, hand_over, lost_in};
+use crate::run::{Connected, Error, chain, connect, hand_over};
 use crate::settings::{Environment, Settings};
 use crate::spool::directory::Spools;
 
@@ -104,8 +104,16 @@ pub(super) fn waiting_in(spools: &Spools) -> io::Result<(usize, Vec<String>)> {
     for spool in spools.all()?.into_iter().take(SPOOLS_MAX) {
         let journal = spool.read()?;
         commands += journal.waiting().count();
-        let lost: Lost = lost_in(&journal);
-        lines.extend(lost.lines());
+        lines.extend(journal.lost_in_all().lines());
+    }
+    let gone = spools.lost();
+    let lost = gone.read()?.lost_in_all().lines();
+    if !lost.is_empty() {
+        let path = gone.path().display();
+        lines.push(format!(
+            "of conversations that are over (remove {path} once you know it):"
+        ));
+        lines.extend(lost);
     }
     Ok((commands, lines))
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use sillok_core::id::CommandId;
 use sillok_core::time::Timestamp;
 
+use super::lost::Lost;
 use super::note::{Begun, Note, Outcome, Route, Scanned, Spooled};
 use crate::limits::{BUNDLE_COMMANDS, BUNDLE_MS};
 
@@ -39,6 +40,8 @@ pub struct Journal {
     pub damaged: u64,
     /// Notes that this version does not know. They stay.
     pub foreign: u64,
+    /// What was lost and told before the spool was made short.
+    pub before: Lost,
     commands: Vec<(Waiting, Option<Outcome>)>,
     places: BTreeMap<CommandId, usize>,
 }
@@ -84,6 +87,7 @@ impl Journal {
             }),
             Note::Settled { id, outcome } => self.settle(id, outcome),
             Note::Left(commands) => self.left += commands,
+            Note::Lost(lost) => self.before.add(&lost),
             Note::Ended => self.ended = true,
         }
     }
@@ -133,6 +137,25 @@ impl Journal {
             *self.lost.entry(why).or_default() += 1;
         }
         *settled = Some(outcome);
+    }
+
+    /// What is lost since the spool was made short the last time.
+    #[must_use]
+    pub fn lost(&self) -> Lost {
+        Lost {
+            commands: self.lost.clone(),
+            left: self.left,
+            damaged: self.damaged,
+            foreign: self.foreign,
+        }
+    }
+
+    /// All that is lost.
+    #[must_use]
+    pub fn lost_in_all(&self) -> Lost {
+        let mut lost = self.lost();
+        lost.add(&self.before);
+        lost
     }
 
     /// What waits, in the order in which it is handed over: that in which it was written down.

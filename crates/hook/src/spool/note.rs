@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 use sillok_core::id::CommandId;
 
+use super::lost::Lost;
 use crate::limits::NOTE_BYTES_MAX;
 
 /// What begins a frame. Its first byte is in no UTF-8 text, so no note holds it.
@@ -115,6 +116,8 @@ pub enum Note {
     },
     /// There was no room for so many commands.
     Left(u64),
+    /// What was lost before the spool was made short, or was taken away.
+    Lost(Lost),
     /// The conversation is over.
     Ended,
 }

@@ -1,6 +1,9 @@
 //! Whom a hook speaks as, and what a conversation's task is opened with.
 
-use super::*;
+use std::fs;
+
+use crate::server::{Manner, Server};
+use crate::{Machine, TASK, recorded};
 
 #[test]
 fn a_conversation_in_which_nobody_said_anything_says_nothing_by_its_title() {

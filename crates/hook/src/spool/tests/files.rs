@@ -198,3 +198,30 @@ fn what_is_held_is_nothing_that_waits_and_outlives_that_the_file_is_made_short()
     let journal = spool.read().unwrap();
     assert!(journal.is_opened() && ids(&journal).is_empty());
 }
+
+#[test]
+fn what_is_lost_is_known_after_the_file_was_made_short_and_after_it_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let spools = Spools::of(folder.path());
+    spools.make().unwrap();
+    for session in ["one", "two"] {
+        let spool = spools.of_session(Client::Codex, session);
+        spool.append(&[begun(), command(1), Note::Left(2)]).unwrap();
+        let refused = Outcome::Refused("not_found".to_owned());
+        spool.note(&settled(1, refused)).unwrap();
+        let turn = spool.take_turn().unwrap().unwrap();
+        for _ in 0..2 {
+            spool.tidy(&turn, now()).unwrap();
+            let journal = spool.read().unwrap();
+            assert!(journal.lost().is_nothing(), "it was told");
+            let lost = journal.lost_in_all();
+            assert_eq!((lost.commands["not_found"], lost.left), (1, 2));
+        }
+        spool.append(&[Note::Ended]).unwrap();
+        spool.tidy(&turn, now()).unwrap();
+        assert!(!spool.path().exists());
+    }
+    let lost = spools.lost().read().unwrap().lost_in_all();
+    assert_eq!((lost.commands["not_found"], lost.left), (2, 4));
+    assert!(spools.all().unwrap().is_empty());
+}
