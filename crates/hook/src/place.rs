@@ -132,11 +132,15 @@ fn kind_of(root: &Path) -> Option<Kind> {
         .and_then(|line| line.strip_prefix("gitdir:"));
     let leads = Path::new(leads.unwrap_or_default().trim());
     let parts: Vec<_> = leads.components().map(Component::as_os_str).collect();
+    // What lies before the repository's own folder is a person's to name.
+    let mut inside = parts
+        .iter()
+        .skip_while(|part| !part.to_string_lossy().ends_with(".git"));
     Some(match parts.as_slice() {
-        [.., kept, name] if *kept == "worktrees" => {
+        [.., before, kept, name] if *kept == "worktrees" && *before != "modules" => {
             Kind::Linked(name.to_string_lossy().into_owned())
         }
-        parts if parts.iter().any(|part| *part == "modules") => Kind::Submodule,
+        _ if inside.any(|part| *part == "modules") => Kind::Submodule,
         _ => Kind::Linked(folder()),
     })
 }
@@ -226,6 +230,7 @@ mod tests {
         assert_eq!(at("3/lib", of_module).name(), "lib2");
         assert_eq!(at("4/api", "gitdir: ../elsewhere\n").name(), "api");
         assert_eq!(at("5/api", "").name(), "api");
+        assert_eq!(at("6/api", "gitdir: /modules/api.git\n").name(), "api");
     }
 
     #[test]
