@@ -1,7 +1,7 @@
 //! The token that an agent of this machine speaks with where nobody gave it one: its project's own.
 //!
-//! Owns where such a token lies, when it counts no more, that another one is made then, and whom all of them make whoever has one. The
-//! administrator's token makes it, and is used for nothing else: whatever an agent asks for, it asks for as an agent.
+//! Owns where such a token lies, when it counts no more, that another one is made then, and whom all of them make whoever has
+//! one. The administrator's token makes it, and is used for nothing else: whatever an agent asks for, it asks for as an agent.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -103,8 +103,8 @@ pub struct Local<'a> {
     pub deadline: Deadline,
 }
 
-/// The token of agents of the project that `scope` lies in; none where it lies in none, or where this machine has no administrator's
-/// token. It covers that project, counts for a week, and is made anew a day before.
+/// The token of agents of the project that `scope` lies in; none where it lies in none, or where this machine has no
+/// administrator's token. It covers that project, counts for a week, and is made anew a day before.
 ///
 /// # Errors
 /// [`Error`]
@@ -145,8 +145,8 @@ pub fn token(local: Local<'_>, scope: &Scope) -> Result<Option<Own>, Error> {
     }
 }
 
-/// Takes a project's token away that the server does not know any more: the next question makes another one. One that somebody put in
-/// its place meanwhile stays.
+/// Takes a project's token away that the server does not know any more: the next question makes another one. One that somebody
+/// put in its place meanwhile stays.
 ///
 /// # Errors
 /// [`Error::Settings`] or [`Error::Kept`]

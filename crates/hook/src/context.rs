@@ -234,8 +234,8 @@ fn quiet(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What an agent is told at the beginning: the handle of its task, which the memory's tools take, what holds there, and behind that what
-/// failed in tasks like it.
+/// What an agent is told at the beginning: the handle of its task, which the memory's tools take, what holds there, and behind
+/// that what failed in tasks like it.
 #[must_use]
 pub fn of_start(task: &Scope, brief: &Brief) -> String {
     let handle = format!(
@@ -270,8 +270,8 @@ pub fn decisions_of(brief: &Brief, max: usize) -> Vec<String> {
     nodes.take(max).collect()
 }
 
-/// An entry with what was said of it, and what the gate says of its sources. Where they lie by now stands between marks, too: a path is
-/// somebody's text.
+/// An entry with what was said of it, and what the gate says of its sources. Where they lie by now stands between marks, too: a
+/// path is somebody's text.
 fn entry(what: &str, said: &str, entry: &Entry) -> String {
     let Entry {
         entry: id,
@@ -322,8 +322,8 @@ fn place(cited: &Cited) -> Option<String> {
     }
 }
 
-/// What an agent is told of what was recalled, of what failed that is like it, and of what its task is warned of; nothing where nothing
-/// was found. What the gate calls stale is not told: what it rests on is gone.
+/// What an agent is told of what was recalled, of what failed that is like it, and of what its task is warned of; nothing where
+/// nothing was found. What the gate calls stale is not told: what it rests on is gone.
 #[must_use]
 pub fn of_recall(recalled: &Recalled, failed: &Recalled, warnings: &[Warning]) -> Option<String> {
     let holds = |entry: &&Entry| entry.gate != Some(Verdict::Stale);

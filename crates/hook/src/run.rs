@@ -194,8 +194,8 @@ impl Run<'_> {
         })
     }
 
-    /// Speaks to the server, where it is to be spoken to. Where it does not know the project's own token any more, it is spoken to once
-    /// again, with another one.
+    /// Speaks to the server, where it is to be spoken to. Where it does not know the project's own token any more, it is spoken
+    /// to once again, with another one.
     fn spoken(&self, plan: &Plan, spool: &SpoolFile, ids: &mut Ids) -> Result<Spoken, Error> {
         let patience = self.settings.patience;
         let deadline = Deadline::after_ms(if plan.often {
@@ -260,8 +260,8 @@ impl Run<'_> {
         Ok(journal.is_opened())
     }
 
-    /// Writes down what is to be written, and before the first of it that the task is to be opened: with what a person said, if that is
-    /// what came first. What has no room is said.
+    /// Writes down what is to be written, and before the first of it that the task is to be opened: with what a person said, if
+    /// that is what came first. What has no room is said.
     fn write_down(
         &self,
         plan: &Plan,

@@ -27,8 +27,8 @@ impl Speaker {
         }
     }
 
-    /// What stands for it in a spool. Of a token that was named nobody knows whose it is, so it stands for itself; a project's own
-    /// one is renewed, and whoever has it stays the same.
+    /// What stands for it in a spool. Of a token that was named nobody knows whose it is, so it stands for itself; a project's
+    /// own one is renewed, and whoever has it stays the same.
     #[must_use]
     pub fn by(&self) -> String {
         match self {

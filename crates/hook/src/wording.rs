@@ -30,8 +30,8 @@ impl Level {
     }
 }
 
-/// The body that opens a task: with what a person said, whose first line is the title; where nobody said anything yet, with a title
-/// that says nothing of any work, since by its opening a task is warned of what failed in others like it.
+/// The body that opens a task: with what a person said, whose first line is the title; where nobody said anything yet, with a
+/// title that says nothing of any work, since by its opening a task is warned of what failed in others like it.
 #[must_use]
 pub fn open_task(task: &Scope, said: Option<&str>, unsaid: &str) -> String {
     let said = said.unwrap_or_default().trim();

@@ -69,21 +69,21 @@ impl RunningServer {
     async fn ask(&self, request: Request) -> Result<Answer, Outage> {
         let found = self.client().await;
         let known = found.map_err(|failure| Outage::Unsent(said(&failure)))?;
-        let answer = self.ask_as(known.client.clone(), request.clone()).await?;
+        let answer = self.ask_as(&known.client, request.clone()).await?;
         // A command that is refused so was not carried out, and whoever has the other token is the same agent.
         if is_unknown(&answer) && known.forget_token() {
             let found = self.client().await;
             let known = found.map_err(|failure| Outage::Unsent(said(&failure)))?;
-            return self.ask_as(known.client, request).await;
+            return self.ask_as(&known.client, request).await;
         }
         Ok(answer)
     }
 
-    async fn ask_as(&self, client: Client, request: Request) -> Result<Answer, Outage> {
+    async fn ask_as(&self, client: &Client, request: Request) -> Result<Answer, Outage> {
         let path = request.path;
         let answered: Result<Value, Failure> = match request.sent {
             Sent::Query(query) => client.get(path, &query).await,
-            Sent::Question(body) if path == RECALL => self.recall(&client, body).await,
+            Sent::Question(body) if path == RECALL => self.recall(client, body).await,
             Sent::Question(body) => client.ask(path, &body).await,
             Sent::Command(body, command) => client.write_as(command, path, &body).await,
         };

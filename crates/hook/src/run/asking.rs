@@ -68,8 +68,8 @@ fn brief(place: &Place, server: &mut Server) -> Result<Brief, Error> {
     server.ask("/v1/brief", &body)
 }
 
-/// What failed in tasks like this one, by what it was opened with. It stands behind all items of a brief, so that one as large as usual
-/// is asked for.
+/// What failed in tasks like this one, by what it was opened with. It stands behind all items of a brief, so that one as large
+/// as usual is asked for.
 fn warned(place: &Place, server: &mut Server) -> Result<Brief, Error> {
     server.ask("/v1/brief", &json!({ "scope": place.task.as_str() }))
 }

@@ -19,8 +19,8 @@ pub struct Connected {
 }
 
 impl Connected {
-    /// Forgets the project's own token where the server has said that it does not know it: it was revoked, or another store stands behind
-    /// it. Whether that was so, and a further connection has another token.
+    /// Forgets the project's own token where the server has said that it does not know it: it was revoked, or another store
+    /// stands behind it. Whether that was so, and a further connection has another token.
     ///
     /// # Errors
     /// [`agent::Error`]

@@ -52,7 +52,8 @@ pub struct Begun {
     pub target: Option<String>,
     /// Whether the conversation's task was opened before.
     pub opened: bool,
-    /// What was written before anybody said or did anything. It is handed over behind the opening, which waits for the first words.
+    /// What was written before anybody said or did anything. It is handed over behind the opening, which waits for the first
+    /// words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Spooled>,
 }
