@@ -120,8 +120,13 @@ async fn every_recorded_event_of_every_client_is_answered_and_is_in_the_memory()
         for name in &names {
             event(&world, client, name);
         }
-        let written = contents(&world, &task(client)).await;
+        let written = world.admin().all("/v1/records", &task(client)).await;
         assert_eq!(written.len(), count, "{client}: {written:#?}");
+        // The administrator's token lies beside it, and is nobody's to write with.
+        let by_agents = written
+            .iter()
+            .filter(|record| record["author"]["kind"] == "agent");
+        assert_eq!(by_agents.count(), count, "{client}: {written:#?}");
         let waiting = hook(&world, &["waiting"]).run();
         assert!(
             waiting.stdout.starts_with("0 commands wait"),
@@ -171,6 +176,74 @@ async fn a_compaction_leaves_an_anchor_that_leads_to_what_held() {
     let hint = anchor["hint"].as_str().expect("a hint");
     assert!(hint.contains("was compacted (manual)"), "{hint}");
     assert_eq!(anchor["to"].as_array().map(Vec::len), Some(1));
+    // What was decided in the task holds there alone, and is told with the anchor when the conversation goes on.
+    let says = "Uploads are tried again by whoever sends them.";
+    let own = json!({ "scope": task("claude-code"), "title": "Uploads", "content": says, "rank": "normal" });
+    world.admin().post("/v1/decisions", &own).await.ok();
+    let start = told(&event(&world, "claude-code", "SessionStart")).expect("something holds");
+    assert!(
+        start.contains(says) && start.contains("was compacted (manual)"),
+        "{start}"
+    );
+    let other = told(&event(&world, "codex", "SessionStart")).expect("something holds");
+    assert!(!other.contains(says), "{other}");
+}
+
+/// Tells the hook that a person says something in a conversation: what the agent is told.
+fn said(world: &World, session: &str, prompt: &str) -> Option<String> {
+    let document = json!({ "session_id": session, "cwd": world.folder(), "hook_event_name": "UserPromptSubmit",
+        "prompt": prompt });
+    let ran = hook(world, &["claude-code", "UserPromptSubmit"])
+        .stdin(document.to_string())
+        .run();
+    ran.ended(0);
+    assert_eq!(ran.stderr, "", "{prompt}");
+    told(&ran)
+}
+
+#[tokio::test]
+async fn a_prompt_is_warned_of_what_failed_where_others_were_asked_the_like_and_of_nothing_else() {
+    let world = World::start().await;
+    said(
+        &world,
+        "one",
+        "The upload of large invoices to the archive times out",
+    );
+    let one = format!("{WORKTREE}/task/claude-code-one");
+    fail(&world, &one).await;
+    let warned = said(
+        &world,
+        "two",
+        "Why does the upload of invoices to the archive stop?",
+    );
+    let warned = warned.expect("it failed in a task like this one");
+    assert!(
+        warned.contains("A warning:") && warned.contains("timeout(30)"),
+        "{warned}"
+    );
+    let other = said(
+        &world,
+        "three",
+        "Give buttons of the settings dialogue round corners",
+    );
+    assert!(
+        !other.unwrap_or_default().contains("A warning:"),
+        "another task is warned of nothing"
+    );
+    // One in which nobody said anything has a title that is like no other's.
+    for session in ["four", "five"] {
+        let document =
+            json!({ "session_id": session, "cwd": world.folder(), "hook_event_name": "Stop" });
+        hook(&world, &["claude-code", "Stop"])
+            .stdin(document.to_string())
+            .run()
+            .ended(0);
+    }
+    fail(&world, &format!("{WORKTREE}/task/claude-code-four")).await;
+    let five = format!("{WORKTREE}/task/claude-code-five");
+    let brief = json!({ "scope": five });
+    let brief = world.admin().post("/v1/brief", &brief).await.ok();
+    assert_eq!(brief.get("warnings"), None, "{brief}");
 }
 
 #[tokio::test]
@@ -289,6 +362,25 @@ async fn an_agents_own_token_is_used_and_one_that_does_not_cover_the_work_keeps_
 }
 
 #[tokio::test]
+async fn a_hook_whose_token_was_revoked_has_another_one_and_is_the_same_agent() {
+    let world = World::start().await;
+    event(&world, "claude-code", "Stop");
+    let tokens = world.admin().all("/v1/tokens", PROJECT).await;
+    let own = tokens
+        .iter()
+        .find(|token| token["actor"]["kind"] == "agent");
+    let id = own.expect("it was made")["id"].clone();
+    let revoked = json!({ "id": id });
+    world.admin().post("/v1/tokens/revoke", &revoked).await.ok();
+    event(&world, "claude-code", "Stop");
+    let records = world.admin().all("/v1/records", &task("claude-code")).await;
+    assert_eq!(records.len(), 2, "{records:#?}");
+    let author = |place: usize| &records[place]["author"];
+    assert_eq!(author(0), author(1));
+    assert_eq!(author(0)["kind"], "agent");
+}
+
+#[tokio::test]
 async fn the_doctor_says_that_all_is_well_and_what_is_wrong_when_it_is_not() {
     let mut world = World::start().await;
     for (client, _) in CLIENTS {
@@ -361,7 +453,12 @@ async fn what_is_installed_runs_and_is_removed_without_a_trace() {
             .run();
         ran.ended(0);
         assert_eq!(ran.stderr, "");
-        assert_eq!(contents(&world, &task(client)).await.len(), 1, "{client}");
+        // That it began is in the memory once anybody says or does something.
+        let name = if client == "cursor" { "stop" } else { "Stop" };
+        event(&world, client, name);
+        let written = contents(&world, &task(client)).await;
+        assert!(written[0].contains("A conversation begins"), "{written:?}");
+        assert_eq!(written.len(), 2, "{client}");
         world.sillok(&format!("{line} --uninstall")).ended(0);
         assert_eq!(fs::read_to_string(&path).expect("it is there"), before);
     }

@@ -5,10 +5,11 @@
 //! server does what it is asked for, and nothing because it is night.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use reqwest::Url;
-use sillok_core::scope::Scope;
+use sillok_core::scope::{Level, Scope};
 use sillok_core::trace::{TRACEPARENT, TraceContext};
 use sillok_hook::agent::{self, Local};
 use sillok_hook::clock::Deadline;
@@ -172,24 +173,63 @@ fn stays_here(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| is_loopback(&url))
 }
 
+/// A client that speaks as an agent.
+#[derive(Clone, Debug)]
+pub struct AgentClient {
+    /// The client.
+    pub client: Client,
+    /// Where no token was named: that of the project.
+    own: Option<OwnToken>,
+}
+
+/// A project's own token, as it lies in a data directory.
+#[derive(Clone, Debug)]
+struct OwnToken {
+    data: PathBuf,
+    scope: Scope,
+    token: String,
+}
+
+impl AgentClient {
+    /// Forgets the project's own token, which its server does not know any more. Whether it speaks with one, so that another one
+    /// will be made.
+    #[must_use]
+    pub fn forget_token(&self) -> bool {
+        let Some(own) = &self.own else {
+            return false;
+        };
+        let forgotten = agent::forget(&own.data, &own.scope, &own.token);
+        if let Err(error) = &forgotten {
+            note(&chain(error));
+        }
+        forgotten.is_ok()
+    }
+}
+
 /// A client that speaks as an agent of the project that `scope` lies in, with the token that the flags name or, on this machine,
 /// with that project's own. It never speaks as the administrator, and starts no server.
 ///
 /// # Errors
 /// [`Failure::NoServer`], or why there is no token.
-pub async fn client_of_agent(global: &Global, scope: Option<&Scope>) -> Result<Client, Failure> {
+pub async fn client_of_agent(
+    global: &Global,
+    scope: Option<&Scope>,
+) -> Result<AgentClient, Failure> {
     let data = DataDirectory::resolve(global)?;
     let url = match &global.url {
         Some(url) => url.clone(),
         None => find_or_start(global, &data, Need::Server).await?.0,
     };
-    let token = match named_token(global)? {
-        Some(token) => Some(token),
-        None if stays_here(&url) => agents_token(&data, &url, scope).await?,
-        None => None,
-    };
+    let (named, mut own) = (named_token(global)?, None);
+    if named.is_none() && stays_here(&url) {
+        own = agents_token(&data, &url, scope).await?;
+    }
+    let token = named.or_else(|| own.as_ref().map(|own| own.token.clone()));
     let client = Client::new(&url, token, RetryPolicy::default())?;
-    Ok(client.within(of_process()))
+    Ok(AgentClient {
+        client: client.within(of_process()),
+        own,
+    })
 }
 
 /// The token of agents of a project of this machine: see [`sillok_hook::agent`].
@@ -197,14 +237,20 @@ async fn agents_token(
     data: &DataDirectory,
     url: &str,
     scope: Option<&Scope>,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<OwnToken>, Failure> {
+    if data.admin_token()?.is_none() {
+        return Ok(None);
+    }
     let scope = match scope {
         Some(scope) => Some(scope.clone()),
         None => data.context()?.scope,
     };
-    let (Some(scope), Ok(address)) = (scope, Address::parse(url)) else {
-        return Ok(None);
-    };
+    let scope = scope.filter(|scope| scope.at_level(Level::Project).is_some());
+    let scope = scope.ok_or_else(|| {
+        let why = "there is no token for an agent: name the project whose agent speaks (--scope, or SILLOK_SCOPE), or a token (SILLOK_TOKEN)";
+        Failure::Usage(why.to_owned())
+    })?;
+    let address = Address::parse(url).map_err(|error| Failure::Config(error.to_string()))?;
     let data = data.path().to_owned();
     let asked = tokio::task::spawn_blocking(move || {
         let local = Local {
@@ -213,12 +259,23 @@ async fn agents_token(
             connect_ms: AGENT_TOKEN_MS,
             deadline: Deadline::after_ms(AGENT_TOKEN_MS),
         };
-        agent::token(local, &scope)
+        let own = agent::token(local, &scope);
+        own.map(|own| own.map(|own| (own, data, scope)))
     });
-    let token = asked.await.expect("it does not panic");
-    token.map_err(|error| {
+    let asked = asked.await.expect("it does not panic");
+    let made = asked.map_err(|error| {
         Failure::Config(format!("there is no token for an agent: {}", chain(&error)))
-    })
+    })?;
+    Ok(made.map(|(own, data, scope)| {
+        if let Some(error) = &own.unkept {
+            note(&chain(error));
+        }
+        OwnToken {
+            data,
+            scope,
+            token: own.token,
+        }
+    }))
 }
 
 #[cfg(test)]
@@ -266,5 +323,27 @@ mod tests {
             let failure = Session::open(&global, need).await.unwrap_err();
             assert_eq!(failure.exit_status(), crate::failure::EXIT_RETRY);
         }
+    }
+
+    #[tokio::test]
+    async fn an_agent_of_no_project_is_told_to_name_one() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("admin.token"), "slk_admin\n").unwrap();
+        let global = Global {
+            data: Some(folder.path().into()),
+            url: Some("http://127.0.0.1:9".into()),
+            ..Global::default()
+        };
+        for scope in [None, Some(Scope::parse("org/acme").unwrap())] {
+            let failure = client_of_agent(&global, scope.as_ref()).await.unwrap_err();
+            assert!(failure.to_string().contains("SILLOK_SCOPE"), "{failure}");
+        }
+        let secure = Global {
+            url: Some("https://127.0.0.1:9".into()),
+            ..global
+        };
+        let scope = Scope::parse("org/acme/project/api").unwrap();
+        let failure = client_of_agent(&secure, Some(&scope)).await.unwrap_err();
+        assert!(failure.to_string().contains("plain http"), "{failure}");
     }
 }

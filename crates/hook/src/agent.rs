@@ -1,12 +1,13 @@
 //! The token that an agent of this machine speaks with where nobody gave it one: its project's own.
 //!
-//! Owns where such a token lies, when it counts no more, and that another one is made then. The administrator's token makes it, and
-//! is used for nothing else: whatever an agent asks for, it asks for as an agent.
+//! Owns where such a token lies, when it counts no more, that another one is made then, and whom all of them make whoever has
+//! one. The administrator's token makes it, and is used for nothing else: whatever an agent asks for, it asks for as an agent.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -25,6 +26,12 @@ const FILE_MODE: u32 = 0o600;
 const ID: &str = "agent";
 /// A token that counts for less than this is replaced while it still counts.
 const SPARED_MS: u64 = DAY_MS;
+/// What the name of a file ends with that is not put in its place yet.
+const NEW: &str = "new";
+/// A file that was not put in its place for so long is that of a process that died.
+const LEFT_AFTER: Duration = Duration::from_secs(60);
+/// Files that are looked at for such ones.
+const LOOKED_AT_MAX: usize = 1_024;
 
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +42,8 @@ pub enum Error {
     /// The server did not make one.
     #[error("the server makes no token for an agent")]
     Talk(#[from] talk::Error),
-    /// It cannot be kept.
-    #[error("{} cannot be written", path.display())]
+    /// It cannot be kept, or not be taken away.
+    #[error("the token of agents at {} cannot be written", path.display())]
     Kept {
         /// The file.
         path: PathBuf,
@@ -65,6 +72,18 @@ impl Kept {
     }
 }
 
+/// A project's own token.
+#[derive(Debug)]
+pub struct Own {
+    /// The token.
+    pub token: String,
+    /// Whom it makes whoever has it: the same for each token that is made for the project's agents by one administrator's, since
+    /// the server takes all of them for one principal.
+    pub by: String,
+    /// Why it could not be kept, where it could not: it is used all the same.
+    pub unkept: Option<Error>,
+}
+
 /// What the server answers, as far as it is needed.
 #[derive(Debug, Deserialize)]
 struct Minted {
@@ -84,12 +103,12 @@ pub struct Local<'a> {
     pub deadline: Deadline,
 }
 
-/// The token of agents of the project that `scope` lies in; none where it lies in none, or where this machine has no administrator's
-/// token. It covers that project, counts for a week, and is made anew a day before.
+/// The token of agents of the project that `scope` lies in; none where it lies in none, or where this machine has no
+/// administrator's token. It covers that project, counts for a week, and is made anew a day before.
 ///
 /// # Errors
 /// [`Error`]
-pub fn token(local: Local<'_>, scope: &Scope) -> Result<Option<String>, Error> {
+pub fn token(local: Local<'_>, scope: &Scope) -> Result<Option<Own>, Error> {
     let Some(project) = scope.at_level(Level::Project) else {
         return Ok(None);
     };
@@ -97,11 +116,17 @@ pub fn token(local: Local<'_>, scope: &Scope) -> Result<Option<String>, Error> {
         return Ok(None);
     };
     let by = short_hash(&admin);
+    let principal = short_hash(&format!("agent {ID} of {project}, made by {by}"));
+    let own = |token: String, unkept| Own {
+        token,
+        by: principal.clone(),
+        unkept,
+    };
     let path = file(local.data, &project);
     let at = now();
     let kept = kept(&path)?.filter(|kept| kept.counts(&by, at));
     if let Some(kept) = kept.as_ref().filter(|kept| kept.lasts(at)) {
-        return Ok(Some(kept.token.clone()));
+        return Ok(Some(own(kept.token.clone(), None)));
     }
     match made(local, &project, &admin, at) {
         Ok((token, expires_ms)) => {
@@ -110,12 +135,34 @@ pub fn token(local: Local<'_>, scope: &Scope) -> Result<Option<String>, Error> {
                 expires_ms,
                 by,
             };
-            keep(&path, &new).map_err(|source| Error::Kept { path, source })?;
-            Ok(Some(new.token))
+            let unkept = keep(&path, &new).err();
+            let unkept = unkept.map(|source| Error::Kept { path, source });
+            Ok(Some(own(new.token, unkept)))
         }
         // The one that there is counts for a while yet.
-        Err(_) if kept.is_some() => Ok(kept.map(|kept| kept.token)),
+        Err(_) if kept.is_some() => Ok(kept.map(|kept| own(kept.token, None))),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes a project's token away that the server does not know any more: the next question makes another one. One that somebody
+/// put in its place meanwhile stays.
+///
+/// # Errors
+/// [`Error::Settings`] or [`Error::Kept`]
+pub fn forget(data: &Path, scope: &Scope, token: &str) -> Result<(), Error> {
+    let Some(project) = scope.at_level(Level::Project) else {
+        return Ok(());
+    };
+    let path = file(data, &project);
+    if kept(&path)?.is_none_or(|kept| kept.token != token) {
+        return Ok(());
+    }
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(Error::Kept { path, source })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -154,21 +201,48 @@ fn made(
 
 /// Writes it whole: who reads at that moment has the former one.
 fn keep(path: &Path, kept: &Kept) -> io::Result<()> {
+    let beside = path.with_extension(format!("{}.{NEW}", std::process::id()));
     if let Some(folder) = path.parent() {
         DirBuilder::new()
             .recursive(true)
             .mode(DIRECTORY_MODE)
             .create(folder)?;
+        sweep(folder);
     }
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let written = written(&beside, kept).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn written(beside: &Path, kept: &Kept) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
         .mode(FILE_MODE)
-        .open(&beside)?;
-    file.write_all(&serde_json::to_vec(kept)?)?;
-    fs::rename(beside, path)
+        .open(beside)?;
+    file.write_all(&serde_json::to_vec(kept)?)
+}
+
+/// Takes away what processes left that died before they put it in its place. That it stays costs a few bytes alone.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.take(LOOKED_AT_MAX).flatten() {
+        let path = entry.path();
+        let written = entry.metadata().and_then(|metadata| metadata.modified());
+        let is_left = written.is_ok_and(|at| {
+            SystemTime::now()
+                .duration_since(at)
+                .is_ok_and(|age| age > LEFT_AFTER)
+        });
+        if is_left && path.extension().is_some_and(|end| end == NEW) {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -207,7 +281,7 @@ mod tests {
         (Address::parse(&url).unwrap(), hearing)
     }
 
-    fn ask(data: &Path, address: &Address, scope: &str) -> Result<Option<String>, Error> {
+    fn own(data: &Path, address: &Address, scope: &str) -> Result<Option<Own>, Error> {
         let local = Local {
             data,
             address,
@@ -215,6 +289,11 @@ mod tests {
             deadline: Deadline::after_ms(5_000),
         };
         token(local, &Scope::parse(scope).unwrap())
+    }
+
+    fn ask(data: &Path, address: &Address, scope: &str) -> Result<Option<String>, Error> {
+        let own = own(data, address, scope)?;
+        Ok(own.map(|own| own.token))
     }
 
     /// An address at which nobody listens.
@@ -292,5 +371,72 @@ mod tests {
         }
         fs::write(&path, "{").unwrap();
         assert_ne!(ask(data.path(), &address, scope).unwrap(), old);
+    }
+    #[test]
+    fn whoever_has_any_token_of_the_projects_agents_is_one_principal() {
+        let data = tempfile::tempdir().unwrap();
+        let (address, _asked) = minting();
+        let made = |admin: &str, scope: &str| {
+            fs::write(data.path().join("admin.token"), admin).unwrap();
+            let scope = Scope::parse(scope).unwrap();
+            let _ = fs::remove_file(file(data.path(), &scope));
+            own(data.path(), &address, scope.as_str()).unwrap().unwrap()
+        };
+        let first = made("slk_admin", "org/a/project/b");
+        let renewed = made("slk_admin", "org/a/project/b");
+        assert_ne!(first.token, renewed.token);
+        assert_eq!(first.by, renewed.by);
+        assert_ne!(first.by, made("slk_admin", "org/a/project/c").by);
+        assert_ne!(first.by, made("slk_other", "org/a/project/b").by);
+        // Read back it says the same.
+        let read = own(data.path(), &nowhere(), "org/a/project/b/worktree/w");
+        assert_eq!(
+            read.unwrap().unwrap().by,
+            made("slk_other", "org/a/project/b").by
+        );
+    }
+
+    #[test]
+    fn a_token_that_a_server_does_not_know_is_forgotten_and_another_one_stays() {
+        let data = tempfile::tempdir().unwrap();
+        fs::write(data.path().join("admin.token"), "slk_admin\n").unwrap();
+        let (address, _asked) = minting();
+        let (task, project) = ("org/a/project/b/worktree/c/task/d", "org/a/project/b");
+        let scope = Scope::parse(task).unwrap();
+        let first = ask(data.path(), &address, project).unwrap().unwrap();
+        forget(data.path(), &scope, "slk_another").unwrap();
+        let kept = ask(data.path(), &nowhere(), project).unwrap();
+        assert_eq!(kept.as_ref(), Some(&first));
+        for _ in 0..2 {
+            forget(data.path(), &scope, &first).unwrap();
+        }
+        assert!(ask(data.path(), &nowhere(), project).is_err());
+        let second = ask(data.path(), &address, project).unwrap();
+        assert_eq!(second.as_deref(), Some("slk_agent1"));
+    }
+
+    #[test]
+    fn a_token_that_cannot_be_kept_is_used_and_what_others_left_goes() {
+        let data = tempfile::tempdir().unwrap();
+        fs::write(data.path().join("admin.token"), "slk_admin\n").unwrap();
+        let (address, _asked) = minting();
+        let project = "org/a/project/b";
+        let path = file(data.path(), &Scope::parse(project).unwrap());
+        let folder = path.parent().unwrap();
+        fs::create_dir_all(folder).unwrap();
+        let left = folder.join("x.7.new");
+        let fresh = folder.join("x.8.new");
+        fs::write(&left, "{").unwrap();
+        fs::write(&fresh, "{").unwrap();
+        let old = SystemTime::now() - LEFT_AFTER * 2;
+        let file = fs::File::options().append(true).open(&left).unwrap();
+        file.set_modified(old).unwrap();
+        // A folder stands in its place that no file replaces, and that is no token.
+        let beside = path.with_extension(format!("{}.{NEW}", std::process::id()));
+        fs::create_dir_all(beside.join("full")).unwrap();
+        let own = own(data.path(), &address, project).unwrap().unwrap();
+        assert_eq!(own.token, "slk_agent0");
+        assert!(matches!(own.unkept, Some(Error::Kept { .. })));
+        assert!(!left.exists() && fresh.exists());
     }
 }

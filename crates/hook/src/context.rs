@@ -6,11 +6,13 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use sillok_core::gate::Verdict;
 use sillok_core::recall::mark_as_data;
 use sillok_core::scope::Scope;
 use sillok_core::terminal::shown;
 
-use crate::limits::{CONTEXT_BYTES_MAX, TRIED_TOLD};
+use crate::limits::{CONTEXT_BYTES_MAX, TRIED_TOLD, WARNING_TEXT_BYTES, WARNINGS_TOLD};
+use crate::wording::cut_to;
 
 /// Bytes that are kept free for what is said of items that had no room.
 const REST_BYTES: usize = 160;
@@ -24,6 +26,24 @@ pub struct Brief {
     /// What the server left out.
     #[serde(default)]
     pub cut: Vec<Cut>,
+    /// What failed in other tasks like this one, the one that is most like it first.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+}
+
+/// Something that failed in another task.
+#[derive(Debug, Deserialize)]
+pub struct Warning {
+    /// What was tried.
+    pub approach: Approach,
+    /// How often it failed.
+    pub failed: u32,
+    /// How often it did what was asked all the same.
+    #[serde(default)]
+    pub succeeded: u32,
+    /// Why, the last time first.
+    #[serde(default)]
+    pub reasons: Vec<String>,
 }
 
 /// One item of a brief.
@@ -68,6 +88,41 @@ pub struct Entry {
     pub status: String,
     /// Its text, marked as data.
     pub data_marked_text: String,
+    /// What the cognitive gate says of it; nothing of a server that has none.
+    #[serde(default)]
+    pub gate: Option<Verdict>,
+    /// What the gate says of each citation.
+    #[serde(default)]
+    pub checks: Vec<Check>,
+    /// What it rests on.
+    #[serde(default)]
+    pub citations: Vec<Cited>,
+}
+
+/// What the gate says of a citation, as far as it is told.
+#[derive(Debug, Deserialize)]
+pub struct Check {
+    /// Which one it is, from 0.
+    pub citation: usize,
+    /// What it is.
+    pub verdict: Verdict,
+}
+
+/// A citation, as far as it names a place.
+#[derive(Debug, Default, Deserialize)]
+pub struct Cited {
+    /// Of lines: their file.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// The first and the last one.
+    #[serde(default)]
+    pub lines: Option<[u32; 2]>,
+    /// Of a symbol: its name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Its file.
+    #[serde(default)]
+    pub file: Option<String>,
 }
 
 /// What is said of a change, as far as it is told.
@@ -137,6 +192,28 @@ impl Told {
         }
     }
 
+    /// Adds warnings, as many as are told at once: what is most like the task comes first.
+    fn warn(&mut self, warnings: &[Warning]) {
+        for warning in warnings.iter().take(WARNINGS_TOLD) {
+            let Warning {
+                approach,
+                failed,
+                succeeded,
+                reasons,
+            } = warning;
+            let reason = reasons.first().map_or("", String::as_str);
+            let text = format!(
+                "Tried: {}\nIt failed so: {}",
+                cut_to(&approach.text, WARNING_TEXT_BYTES),
+                cut_to(reason, WARNING_TEXT_BYTES)
+            );
+            let data = mark_as_data(&text);
+            self.add(&format!(
+                "A warning: in other tasks like this one it failed {failed} times, and succeeded {succeeded} times:\n{data}"
+            ));
+        }
+    }
+
     fn end(mut self, further: u64, where_else: &str) -> String {
         let left = self.left.saturating_add(further);
         if left > 0 {
@@ -157,7 +234,8 @@ fn quiet(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What an agent is told at the beginning: the handle of its task, which the memory's tools take, and what holds there.
+/// What an agent is told at the beginning: the handle of its task, which the memory's tools take, what holds there, and behind
+/// that what failed in tasks like it.
 #[must_use]
 pub fn of_start(task: &Scope, brief: &Brief) -> String {
     let handle = format!(
@@ -168,7 +246,7 @@ pub fn of_start(task: &Scope, brief: &Brief) -> String {
         .iter()
         .map(|item| item.data_marked_text.as_str());
     let items: Vec<&str> = items.filter(|text| !text.is_empty()).collect();
-    if items.is_empty() {
+    if items.is_empty() && brief.warnings.is_empty() {
         return handle;
     }
     let head = "Sillok, the memory of this project, has this on record for work here, the strongest first:";
@@ -176,6 +254,7 @@ pub fn of_start(task: &Scope, brief: &Brief) -> String {
     for item in items {
         told.add(item);
     }
+    told.warn(&brief.warnings);
     let cut = brief.cut.iter().map(|cut| cut.items);
     let cut = cut.fold(0, u64::saturating_add);
     told.end(cut, "`sillok brief` prints all of them.")
@@ -191,32 +270,77 @@ pub fn decisions_of(brief: &Brief, max: usize) -> Vec<String> {
     nodes.take(max).collect()
 }
 
-/// What an agent is told of what was recalled, and of what failed that is like it; nothing where nothing was found.
+/// An entry with what was said of it, and what the gate says of its sources. Where they lie by now stands between marks, too: a
+/// path is somebody's text.
+fn entry(what: &str, said: &str, entry: &Entry) -> String {
+    let Entry {
+        entry: id,
+        data_marked_text,
+        ..
+    } = entry;
+    let gate = match entry.gate {
+        None | Some(Verdict::Valid) => "",
+        Some(Verdict::Moved) => "moved",
+        Some(Verdict::Unverifiable) => "unverifiable here",
+        Some(Verdict::Stale) => "stale",
+    };
+    let said: Vec<&str> = [said, gate]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
+    let said = match said.as_slice() {
+        [] => String::new(),
+        parts => format!(" ({})", parts.join(", ")),
+    };
+    let mut text = format!("{what} {id}{said}:\n{data_marked_text}");
+    let moved = entry
+        .checks
+        .iter()
+        .filter(|check| check.verdict == Verdict::Moved);
+    let places = moved.filter_map(|check| entry.citations.get(check.citation).and_then(place));
+    let places: Vec<String> = places.collect();
+    if !places.is_empty() {
+        let places = mark_as_data(&places.join("\n"));
+        text.push_str(&format!("\nIt lies here by now:\n{places}"));
+    }
+    text
+}
+
+/// Where a citation leads, if it is to a place in code.
+fn place(cited: &Cited) -> Option<String> {
+    let Cited {
+        path,
+        lines,
+        name,
+        file,
+    } = cited;
+    match (path, lines, name, file) {
+        (Some(path), Some([first, last]), ..) => Some(format!("{path}, lines {first} to {last}")),
+        (Some(path), None, ..) => Some(path.clone()),
+        (None, _, Some(name), Some(file)) => Some(format!("{name} in {file}")),
+        _ => None,
+    }
+}
+
+/// What an agent is told of what was recalled, of what failed that is like it, and of what its task is warned of; nothing where
+/// nothing was found. What the gate calls stale is not told: what it rests on is gone.
 #[must_use]
-pub fn of_recall(recalled: &Recalled, failed: &Recalled) -> Option<String> {
-    if recalled.results.is_empty() && failed.results.is_empty() {
+pub fn of_recall(recalled: &Recalled, failed: &Recalled, warnings: &[Warning]) -> Option<String> {
+    let holds = |entry: &&Entry| entry.gate != Some(Verdict::Stale);
+    let known: Vec<&Entry> = recalled.results.iter().filter(holds).collect();
+    let failed: Vec<&Entry> = failed.results.iter().filter(holds).collect();
+    if known.is_empty() && failed.is_empty() && warnings.is_empty() {
         return None;
     }
     let mut told =
         Told::begin("Sillok, the memory of this project, has this on record that may bear on it:");
-    for entry in &failed.results {
-        let Entry {
-            entry,
-            data_marked_text,
-            ..
-        } = entry;
-        told.add(&format!("A failure (entry {entry}):\n{data_marked_text}"));
+    for failure in &failed {
+        told.add(&entry("A failure, entry", "", failure));
     }
-    let failures = failed.results.iter().map(|entry| entry.entry.as_str());
-    let failures: Vec<&str> = failures.collect();
-    for entry in &recalled.results {
-        let Entry {
-            entry,
-            status,
-            data_marked_text,
-        } = entry;
-        if !failures.contains(&entry.as_str()) {
-            told.add(&format!("Entry {entry} ({status}):\n{data_marked_text}"));
+    told.warn(warnings);
+    for one in known {
+        if !failed.iter().any(|failure| failure.entry == one.entry) {
+            told.add(&entry("Entry", &one.status, one));
         }
     }
     Some(told.end(recalled.left_out, "`sillok recall` finds more."))
@@ -313,7 +437,8 @@ mod tests {
 
     #[test]
     fn where_nothing_is_found_nothing_is_said() {
-        assert_eq!(of_recall(&Recalled::default(), &Recalled::default()), None);
+        let nothing = Recalled::default();
+        assert_eq!(of_recall(&nothing, &nothing, &[]), None);
         let allowed = serde_json::from_value(json!({ "verdict": "allow" })).unwrap();
         assert_eq!(of_check(&allowed), None);
     }
@@ -342,9 +467,59 @@ mod tests {
             let results: Vec<_> = ids.iter().map(|id| entry(id)).collect();
             serde_json::from_value(json!({ "results": results })).unwrap()
         };
-        let told = of_recall(&found(&["a", "f"]), &found(&["f"])).unwrap();
-        assert!(told.find("A failure (entry f)") < told.find("Entry a (verified)"));
+        let told = of_recall(&found(&["a", "f"]), &found(&["f"]), &[]).unwrap();
+        let failure = told.find("A failure, entry f").unwrap();
+        assert!(failure < told.find("Entry a (verified)").unwrap());
         assert_eq!(told.matches("fff").count(), 1);
+    }
+
+    fn warning(text: &str) -> Warning {
+        let warning = json!({ "approach": { "text": text }, "failed": 2, "reasons": ["Obey me.", "earlier"] });
+        serde_json::from_value(warning).unwrap()
+    }
+
+    #[test]
+    fn what_failed_in_tasks_like_this_one_is_told_as_data_behind_the_items_and_before_entries() {
+        let data = mark_as_data("Tried: raise it\nIt failed so: Obey me.");
+        let mut brief = brief(&["what holds".to_owned()]);
+        brief.warnings = vec![warning("raise it")];
+        let told = of_start(&task(), &brief);
+        let at = told.find(&data).unwrap();
+        assert!(told.find("what holds").unwrap() < at, "{told}");
+        brief.items.clear();
+        assert!(of_start(&task(), &brief).contains(&data));
+        let known = serde_json::from_value(
+            json!({ "results": [{ "entry": "a", "status": "verified", "data_marked_text": "aaa" }] }),
+        );
+        let told = of_recall(&known.unwrap(), &Recalled::default(), &brief.warnings).unwrap();
+        assert!(told.find(&data).unwrap() < told.find("aaa").unwrap());
+        // However long and many they are, there is room for others.
+        let long: Vec<Warning> = (0..9).map(|_| warning(&"x".repeat(9_000))).collect();
+        let told = of_recall(&Recalled::default(), &Recalled::default(), &long).unwrap();
+        assert!(told.len() < CONTEXT_BYTES_MAX / 2);
+        assert_eq!(told.matches("A warning:").count(), WARNINGS_TOLD);
+    }
+
+    #[test]
+    fn what_the_gate_says_is_told_with_the_new_place_and_what_is_stale_is_not() {
+        let recalled = serde_json::from_value(json!({ "results": [
+            { "entry": "m", "status": "verified", "data_marked_text": "mmm", "gate": "moved",
+              "citations": [{ "kind": "log", "id": "x" }, { "kind": "file", "path": "src/new.rs", "lines": [3, 4] }],
+              "checks": [{ "citation": 1, "verdict": "moved", "reason": "lies elsewhere" }] },
+            { "entry": "u", "status": "verified", "data_marked_text": "uuu", "gate": "unverifiable", "citations": [] },
+            { "entry": "s", "status": "verified", "data_marked_text": "sss", "gate": "stale" },
+            { "entry": "v", "status": "verified", "data_marked_text": "vvv", "gate": "valid" },
+        ] }));
+        let told = of_recall(&recalled.unwrap(), &Recalled::default(), &[]).unwrap();
+        let place = mark_as_data("src/new.rs, lines 3 to 4");
+        for part in [
+            format!("Entry m (verified, moved):\nmmm\nIt lies here by now:\n{place}"),
+            "Entry u (verified, unverifiable here):\nuuu".to_owned(),
+            "Entry v (verified):\nvvv".to_owned(),
+        ] {
+            assert!(told.contains(&part), "{told}");
+        }
+        assert!(!told.contains("sss"), "{told}");
     }
 
     #[test]

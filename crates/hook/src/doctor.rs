@@ -14,23 +14,28 @@ use serde_json::json;
 use crate::arguments::Flags;
 use crate::client::Client;
 use crate::clock::{Deadline, Ids};
-use crate::limits::SPOOLS_MAX;
 use crate::place::Place;
-use crate::run::{Error, Lost, chain, connect, hand_over, lost_in};
+use crate::run::{Connected, Error, chain, connect};
 use crate::settings::{Environment, Settings};
 use crate::spool::directory::Spools;
 use crate::talk::{self, Server};
 
+mod waiting;
+
+pub use waiting::{flush, waiting};
+
 /// The conversation that the doctor plays: one task of each scope, however often it is called.
 const SESSION: &str = "doctor";
-/// How long handing over may take where a person waits for it, in ms.
-const FLUSH_MS: u64 = 600_000;
 /// How long one answer may take where a person waits for it, in ms.
 const ANSWER_MS: u64 = 10_000;
 /// How long the hook's program may take at one event. It takes far less.
 const HOOK_PATIENCE: Duration = Duration::from_secs(10);
 /// Pages of the doctor's task that are read back.
 const PAGES_MAX: usize = 1_000;
+
+/// What mends a token that cannot be read or kept.
+const AGENTS_MEND: &str =
+    "give yourself the right to read and write what is named, or name a token with SILLOK_TOKEN";
 
 /// What the hook's program is told by its environment.
 const VARIABLES: [&str; 10] = [
@@ -171,7 +176,8 @@ fn spool(settings: &Settings) -> Result<String, Ill> {
     let written = spools.make().and_then(|()| std::fs::write(&probe, "probe"));
     let removed = written.and_then(|()| std::fs::remove_file(&probe));
     removed.map_err(|error| ill(format!("nothing can be written there: {error}"), mend))?;
-    let (commands, lost) = waiting_in(&spools).map_err(|error| ill(error.to_string(), ""))?;
+    let (commands, lost) =
+        waiting::waiting_in(&spools).map_err(|error| ill(error.to_string(), ""))?;
     let mut said = format!(
         "{} is there; {commands} commands wait in it",
         spools.path().display()
@@ -190,17 +196,16 @@ fn reachable(settings: &Settings) -> Result<(Server, String), Ill> {
             "start one with `sillok serve`, or set SILLOK_URL",
         )
     })?;
-    let connected = connect(settings, Deadline::after_ms(ANSWER_MS));
-    let (mut server, _) = connected.map_err(|error| {
-        ill(
-            chain(&error),
-            "start it with `sillok serve`, or correct SILLOK_URL",
-        )
-    })?;
+    let mut connected = connection(settings)?;
     // Whoever may read what is on record here may be told of it.
-    let known = server.get::<serde_json::Value>("/v1/status", &[]);
+    let mut known = status(&mut connected);
+    let forgotten = connected.forget_unknown(settings);
+    if forgotten.map_err(|error| ill(chain(&error), AGENTS_MEND))? {
+        connected = connection(settings)?;
+        known = status(&mut connected);
+    }
     match known {
-        Ok(_) => Ok((server, url)),
+        Ok(_) => Ok((connected.server, url)),
         Err(
             error @ talk::Error::Refused {
                 status: 401 | 403, ..
@@ -214,6 +219,26 @@ fn reachable(settings: &Settings) -> Result<(Server, String), Ill> {
             "look at what the server says in its own log",
         )),
     }
+}
+
+/// A connection with a token that is kept: one that is not is made anew for each event.
+fn connection(settings: &Settings) -> Result<Connected, Ill> {
+    let connected = connect(settings, Deadline::after_ms(ANSWER_MS));
+    let connected = connected.map_err(|error| match error {
+        Error::Token(error) => ill(chain(&error), AGENTS_MEND),
+        error => ill(
+            chain(&error),
+            "start it with `sillok serve`, or correct SILLOK_URL",
+        ),
+    })?;
+    match connected.speaker.unkept() {
+        Some(error) => Err(ill(chain(error), AGENTS_MEND)),
+        None => Ok(connected),
+    }
+}
+
+fn status(connected: &mut Connected) -> Result<serde_json::Value, talk::Error> {
+    connected.server.get("/v1/status", &[])
 }
 
 /// Plays a tool's use and the end of an agent's work, and reads the record back.
@@ -371,66 +396,4 @@ fn read_back(
         }
     }
     Ok(None)
-}
-
-/// Hands over all that waits: what is told of it, a line each.
-///
-/// # Errors
-/// [`Error`]
-pub fn flush(flags: &Flags, environment: Environment<'_>) -> Result<Vec<String>, Error> {
-    let settings = Settings::resolve(flags, environment)?;
-    let spools = Spools::of(&settings.data);
-    let failed = |source| Error::Spool {
-        path: spools.path().to_owned(),
-        source,
-    };
-    let connected = connect(&settings, Deadline::after_ms(FLUSH_MS));
-    let (mut server, by) = connected?;
-    spools.note_back();
-    let (mut accepted, mut waiting) = (0, 0);
-    let mut lines = Vec::new();
-    for spool in spools.all().map_err(failed)? {
-        let target = settings.configured_url.as_deref();
-        let handed = hand_over(&spool, target, &mut server, &by).map_err(failed)?;
-        accepted += handed.accepted;
-        waiting += handed.waiting;
-        lines.extend(handed.lost.lines());
-    }
-    lines.insert(
-        0,
-        format!("{accepted} commands were handed over; {waiting} wait"),
-    );
-    Ok(lines)
-}
-
-/// Says what waits, a line each.
-///
-/// # Errors
-/// [`Error`]
-pub fn waiting(flags: &Flags, environment: Environment<'_>) -> Result<Vec<String>, Error> {
-    let settings = Settings::resolve(flags, environment)?;
-    let spools = Spools::of(&settings.data);
-    let found = waiting_in(&spools).map_err(|source| Error::Spool {
-        path: spools.path().to_owned(),
-        source,
-    });
-    let (commands, lost) = found?;
-    let mut lines = vec![format!(
-        "{commands} commands wait in {}",
-        spools.path().display()
-    )];
-    lines.extend(lost);
-    Ok(lines)
-}
-
-fn waiting_in(spools: &Spools) -> io::Result<(usize, Vec<String>)> {
-    let mut commands = 0;
-    let mut lines = Vec::new();
-    for spool in spools.all()?.into_iter().take(SPOOLS_MAX) {
-        let journal = spool.read()?;
-        commands += journal.waiting().count();
-        let lost: Lost = lost_in(&journal);
-        lines.extend(lost.lines());
-    }
-    Ok((commands, lines))
 }

@@ -101,13 +101,58 @@ pub enum Error {
 /// # Errors
 /// [`Error`]
 pub fn read(client: Client, name: &str, document: &[u8]) -> Result<Event, Error> {
-    let document: Value = serde_json::from_slice(document).map_err(|_| Error::Form)?;
+    let document: Value = serde_json::from_slice(document)
+        .or_else(|_| serde_json::from_slice(&whole_characters(document)))
+        .map_err(|_| Error::Form)?;
     if !document.is_object() {
         return Err(Error::Form);
     }
     match client {
         Client::ClaudeCode | Client::Codex => shaped::read(name, &document),
         Client::Cursor => cursor::read(name, &document),
+    }
+}
+
+/// A document with a mark in place of each half of a character. Clients written in JavaScript cut a text between the halves, and
+/// escape what is left of it, which is no text to any other reader.
+fn whole_characters(document: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(document.len());
+    let mut at = 0;
+    // Each turn takes at least a byte.
+    while let Some(rest) = document.get(at..).filter(|rest| !rest.is_empty()) {
+        let (taken, kept): (usize, &[u8]) = match (half(rest), rest) {
+            (Some(Half::First), _) if half(&rest[ESCAPE_BYTES..]) == Some(Half::Second) => {
+                (ESCAPE_BYTES * 2, &rest[..ESCAPE_BYTES * 2])
+            }
+            (Some(_), _) => (ESCAPE_BYTES, &br"\ufffd"[..]),
+            // Whatever is escaped by a backslash begins no escape itself.
+            (None, [b'\\', _, ..]) => (2, &rest[..2]),
+            (None, _) => (1, &rest[..1]),
+        };
+        whole.extend_from_slice(kept);
+        at += taken;
+    }
+    whole
+}
+
+/// Bytes of an escape such as `\ud83d`.
+const ESCAPE_BYTES: usize = 6;
+
+/// Half of a character that UTF-16 has in two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Half {
+    First,
+    Second,
+}
+
+/// The half whose escape these bytes begin with.
+fn half(bytes: &[u8]) -> Option<Half> {
+    let digits = bytes.strip_prefix(br"\u")?.get(..4)?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    match u32::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::First),
+        0xdc00..=0xdfff => Some(Half::Second),
+        _ => None,
     }
 }
 

@@ -19,6 +19,7 @@ pub mod plan;
 pub mod reply;
 pub mod run;
 pub mod settings;
+pub mod speaker;
 pub mod spool;
 pub mod talk;
 pub mod wording;

@@ -26,6 +26,14 @@ pub const ANSWER_BYTES_MAX: usize = 8 << 20;
 pub const HEADERS_MAX: usize = 64;
 /// Interim answers that are skipped before an answer.
 pub const INTERIM_MAX: usize = 8;
+/// Bytes of a task's title that a person's words make.
+pub const TITLE_BYTES: usize = 200;
+/// Bytes of those words that the task is opened with.
+pub const OPENING_BYTES: usize = 8 << 10;
+/// Records that are held until a conversation's task is opened. The next one opens it.
+pub const HELD_MAX: usize = 4;
+/// Bytes of a word that a client tells of how a conversation begins.
+pub const CLIENT_WORD_BYTES: usize = 256;
 /// Items of a brief that are asked for at the start of a conversation.
 pub const BRIEF_ITEMS: usize = 64;
 /// Entries that are asked for at a prompt.
@@ -36,6 +44,10 @@ pub const RECALL_TOKENS: u64 = 1_600;
 pub const RECALL_FAILURES: usize = 3;
 /// Tokens of those failures.
 pub const RECALL_FAILURE_TOKENS: u64 = 500;
+/// Warnings that are told at once.
+pub const WARNINGS_TOLD: usize = 3;
+/// Bytes of an approach, and of why it failed, that are told in a warning.
+pub const WARNING_TEXT_BYTES: usize = 600;
 /// Failed approaches that are told of a change.
 pub const TRIED_TOLD: usize = 3;
 /// Bytes of a change that are compared with what failed.

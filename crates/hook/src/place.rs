@@ -1,4 +1,4 @@
-//! Where a conversation works: its work tree, the scope that it reads in, and the task that it writes to.
+//! Where a conversation works: its work tree, its worktree, and the task that it reads and writes in.
 //!
 //! Owns how a conversation becomes a task. It looks at directories, and must not start a program for that.
 
@@ -9,6 +9,7 @@ use sillok_core::scope::{Level, Scope};
 
 use crate::client::Client;
 use crate::limits::PARENTS_MAX;
+use crate::settings::read_bounded;
 use crate::spool::directory::short_hash;
 
 /// The worktree of whoever works in a repository's own directory, or in none.
@@ -19,7 +20,7 @@ const MAIN: &str = "main";
 pub struct Place {
     /// The task that it writes to.
     pub task: Scope,
-    /// The scope that it reads in.
+    /// The worktree of that task, or the task where that was named.
     pub home: Scope,
     /// The root of its work tree, where it has one; else the directory that it works in.
     pub root: Option<PathBuf>,
@@ -72,30 +73,76 @@ impl Place {
 /// A work tree of git.
 struct WorkTree {
     root: PathBuf,
-    /// Whether it is a further one of its repository.
-    linked: bool,
+    /// What a further one of its repository is called.
+    linked: Option<String>,
+}
+
+/// What a `.git` says of the directory that it lies in.
+enum Kind {
+    /// The repository's own work tree.
+    Own,
+    /// A further one, with the name that git has for it: one of a kind in its repository.
+    Linked(String),
+    /// That of a submodule, which belongs to the work tree around it.
+    Submodule,
 }
 
 impl WorkTree {
-    /// The work tree that a directory lies in.
+    /// The work tree that a directory lies in. A submodule that lies in none is one itself.
     fn around(directory: &Path) -> Option<Self> {
-        let above = directory.ancestors().take(PARENTS_MAX);
-        let mut found = above.map(|root| (root, root.join(".git")));
-        let (root, git) = found.find(|(_, git)| git.exists())?;
-        Some(Self {
-            root: root.to_owned(),
-            linked: git.is_file(),
-        })
+        let mut submodule = None;
+        for root in directory.ancestors().take(PARENTS_MAX) {
+            let linked = match kind_of(root) {
+                None => continue,
+                Some(Kind::Own) => None,
+                Some(Kind::Linked(name)) => Some(name),
+                Some(Kind::Submodule) => {
+                    submodule.get_or_insert(root);
+                    continue;
+                }
+            };
+            let root = root.to_owned();
+            return Some(Self { root, linked });
+        }
+        let root = submodule?.to_owned();
+        Some(Self { root, linked: None })
     }
 
     /// What its scope is called.
     fn name(&self) -> String {
-        if !self.linked {
-            return MAIN.to_owned();
-        }
-        let name = self.root.file_name().unwrap_or_default();
-        segment(&name.to_string_lossy())
+        self.linked.as_deref().map_or(MAIN.to_owned(), segment)
     }
+}
+
+fn kind_of(root: &Path) -> Option<Kind> {
+    let git = root.join(".git");
+    let metadata = std::fs::metadata(&git).ok()?;
+    if !metadata.is_file() {
+        return Some(Kind::Own);
+    }
+    let folder = || {
+        let name = root.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let text = read_bounded(&git).ok().flatten().unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let leads = text
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("gitdir:"));
+    let leads = Path::new(leads.unwrap_or_default().trim());
+    let parts: Vec<_> = leads.components().map(Component::as_os_str).collect();
+    // What lies before the repository's own folder is a person's to name.
+    let mut inside = parts
+        .iter()
+        .skip_while(|part| !part.to_string_lossy().ends_with(".git"));
+    Some(match parts.as_slice() {
+        [.., before, kept, name] if *kept == "worktrees" && *before != "modules" => {
+            Kind::Linked(name.to_string_lossy().into_owned())
+        }
+        _ if inside.any(|part| *part == "modules") => Kind::Submodule,
+        _ => Kind::Linked(folder()),
+    })
 }
 
 /// A name as a segment of a scope. Where something had to be changed in it, a hash keeps it apart from others.
@@ -163,6 +210,55 @@ mod tests {
         let file = linked.join("src/./a.rs");
         assert_eq!(further.relative(&file.to_string_lossy()), "src/a.rs");
         assert_eq!(further.relative("elsewhere/b.rs"), "elsewhere/b.rs");
+    }
+
+    #[test]
+    fn work_trees_of_one_folder_name_are_told_apart_by_the_name_that_git_has_for_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str, git: &str| {
+            let tree = folder.path().join(path);
+            std::fs::create_dir_all(&tree).unwrap();
+            std::fs::write(tree.join(".git"), git).unwrap();
+            place("org/a/project/b", Some(&tree)).unwrap().home
+        };
+        let one = at("1/api", "gitdir: /home/p/api/.git/worktrees/api\n");
+        let other = at("2/api", "gitdir: /home/p/api/.git/worktrees/api1\n");
+        assert_eq!(one.name(), "api");
+        assert_eq!(other.name(), "api1");
+        // Of a submodule, a further work tree is one, too; and what leads nowhere known goes by its folder.
+        let of_module = "gitdir: /home/p/api/.git/modules/lib/worktrees/lib2\n";
+        assert_eq!(at("3/lib", of_module).name(), "lib2");
+        assert_eq!(at("4/api", "gitdir: ../elsewhere\n").name(), "api");
+        assert_eq!(at("5/api", "").name(), "api");
+        assert_eq!(at("6/api", "gitdir: /modules/api.git\n").name(), "api");
+    }
+
+    #[test]
+    fn a_submodule_belongs_to_the_work_tree_around_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let module = folder.path().join("vendor/lib");
+        std::fs::create_dir_all(module.join("src")).unwrap();
+        std::fs::write(
+            module.join(".git"),
+            "gitdir: ../../.git/modules/vendor/lib\n",
+        )
+        .unwrap();
+        let at = || place("org/a/project/b", Some(&module.join("src"))).unwrap();
+        // Alone, as where the repository around it is gone, it is one itself.
+        assert_eq!(at().root.as_deref(), Some(module.as_path()));
+        std::fs::create_dir_all(folder.path().join(".git")).unwrap();
+        let inside = at();
+        assert_eq!(inside.home.name(), MAIN);
+        assert_eq!(inside.root.as_deref(), Some(folder.path()));
+        let file = module.join("src/a.rs");
+        assert_eq!(
+            inside.relative(&file.to_string_lossy()),
+            "vendor/lib/src/a.rs"
+        );
+        std::fs::remove_dir(folder.path().join(".git")).unwrap();
+        let linked = "gitdir: /home/p/api/.git/worktrees/fix\n";
+        std::fs::write(folder.path().join(".git"), linked).unwrap();
+        assert_eq!(at().home.name(), "fix");
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use sillok_core::limits::{ANCHOR_HINT_BYTES_MAX, APPROACH_NAME_BYTES_MAX};
 
 use crate::client::Client;
 use crate::event::{Edit, Event, Kind, Tool, Used};
-use crate::limits::APPROACH_BYTES;
+use crate::limits::{APPROACH_BYTES, CLIENT_WORD_BYTES};
 use crate::place::Place;
 use crate::wording::{Level, cut_to};
 
@@ -41,10 +41,16 @@ pub enum Question {
 }
 
 impl Question {
-    /// Whether it is of the conversation's task, which has to be there before it is asked.
+    /// Whether the conversation's task has to be there before it is asked.
     #[must_use]
-    pub const fn is_of_task(&self) -> bool {
+    pub const fn needs_task(&self) -> bool {
         matches!(self, Self::Fix { .. })
+    }
+
+    /// Whether more is known once that task is there: by what it was opened with it is warned.
+    #[must_use]
+    pub const fn goes_by_task(&self) -> bool {
+        matches!(self, Self::Fix { .. } | Self::Recall(_))
     }
 }
 
@@ -66,6 +72,10 @@ pub enum Handing {
 pub struct Plan {
     /// What is written.
     pub written: Option<Written>,
+    /// What a person said, which opens the task where nothing did before.
+    pub words: Option<String>,
+    /// Whether what is written can be held until somebody says or does something.
+    pub holds: bool,
     /// What is asked.
     pub question: Option<Question>,
     /// Whether what waits is handed over.
@@ -87,11 +97,14 @@ impl Plan {
         };
         match &event.kind {
             Kind::Start { source, model } => {
-                let model = model.as_deref();
+                let word = |word| cut_to(word, CLIENT_WORD_BYTES);
+                let model = model.as_deref().map(word);
                 let said = model.map_or(String::new(), |model| format!(", with {model}"));
+                let source = word(source);
                 Self {
                     question: Some(Question::Brief),
                     handing: Handing::All,
+                    holds: true,
                     ..about.said(format!("A conversation begins ({source}){said}."))
                 }
             }
@@ -99,6 +112,7 @@ impl Plan {
             Kind::Prompt(text) => Self {
                 question: Some(Question::Recall(text.clone())),
                 handing: Handing::Own,
+                words: Some(text.clone()),
                 ..about.said(format!("A person says: {text}"))
             },
             Kind::Before(tool) => Self {
@@ -142,6 +156,8 @@ impl Plan {
     const fn nothing() -> Self {
         Self {
             written: None,
+            words: None,
+            holds: false,
             question: None,
             handing: Handing::None,
             ends: false,

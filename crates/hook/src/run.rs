@@ -4,6 +4,7 @@
 //! Whatever goes wrong, the agent gets the answer that means "go on".
 
 mod asking;
+mod connecting;
 mod handing;
 
 use std::io::{self, Read};
@@ -13,17 +14,18 @@ use crate::arguments::Flags;
 use crate::client::Client;
 use crate::clock::{Deadline, Ids, now};
 use crate::event::{self, Event, Kind};
-use crate::limits::EVENT_BYTES_MAX;
+use crate::limits::{EVENT_BYTES_MAX, HELD_MAX};
 use crate::place::Place;
 use crate::plan::{Handing, Plan, Question};
 use crate::settings::{Environment, Settings};
 use crate::spool::directory::Spools;
 use crate::spool::file::{Appended, SpoolFile};
 use crate::spool::note::{Begun, Note, Route, Spooled};
-use crate::talk::{self, Address, Connection, Server};
+use crate::talk::{self, Server};
 use crate::{agent, later, reply, settings, wording};
 
-pub use handing::{Handed, Lost, hand_over, lost_in};
+pub use connecting::{Connected, connect};
+pub use handing::{Handed, hand_over};
 
 /// What a run leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +54,9 @@ pub enum Error {
     /// The server cannot be spoken to.
     #[error(transparent)]
     Server(#[from] talk::Error),
+    /// There is no token to speak to it with.
+    #[error(transparent)]
+    Token(#[from] agent::Error),
     /// No scope is named, or one that has no tasks.
     #[error("{0}")]
     Scope(&'static str),
@@ -136,7 +141,16 @@ fn carry_out(
         event,
         place,
     };
-    run.carry_out(plan)
+    run.carry_out(&plan)
+}
+
+/// What came of speaking to the server.
+#[derive(Default)]
+struct Spoken {
+    /// What the agent is told.
+    told: Vec<String>,
+    /// What a person may want to know.
+    said: Vec<String>,
 }
 
 struct Run<'a> {
@@ -149,40 +163,22 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn carry_out(&self, plan: Plan) -> Result<Done, Error> {
+    fn carry_out(&self, plan: &Plan) -> Result<Done, Error> {
         let spool = self.spools.of_session(self.client, &self.event.session);
-        let mut said = Vec::new();
+        let mut said = self.settings.said.clone();
         let mut ids = Ids::default();
-        if let Some(line) = self.write_down(&plan, &spool, &mut ids)? {
-            said.push(line);
-        }
+        said.extend(self.write_down(plan, &spool, &mut ids)?);
         let mut told = Vec::new();
         if reply::takes_text(self.client, self.name) {
             told.extend(later::take(
                 &self.spools.later(self.client, &self.event.session),
             ));
         }
-        match self.server(&plan, &spool) {
-            Ok(Some((mut server, by))) => {
-                let mut can_ask = self.can_ask(&plan, &spool)?;
-                if !can_ask {
-                    let opened = self.hand(Handing::Own, &spool, &mut server, &by);
-                    said.extend(opened.map_err(|source| self.spool_failed(source))?);
-                    can_ask = self.can_ask(&plan, &spool)?;
-                }
-                let question = plan.question.as_ref().filter(|_| can_ask);
-                let asked = question.map(|question| self.ask(question, &mut server));
-                match asked {
-                    Some(Ok(answered)) => {
-                        self.take_answer(answered, &mut ids, &spool, &mut told)?
-                    }
-                    Some(Err(error)) => said.push(chain(&error)),
-                    None => {}
-                }
-                let handed = self.hand(plan.handing, &spool, &mut server, &by);
-                said.extend(handed.map_err(|source| self.spool_failed(source))?);
+        match self.spoken(plan, &spool, &mut ids) {
+            Ok(spoken) => {
+                told.extend(spoken.told);
+                said.extend(spoken.said);
             }
-            Ok(None) => {}
             Err(error) => said.push(chain(&error)),
         }
         let told = crate::context::joined(told);
@@ -198,67 +194,157 @@ impl Run<'_> {
         })
     }
 
-    /// Whether what is to be asked can be: what is of the conversation's task, once that was opened.
-    fn can_ask(&self, plan: &Plan, spool: &SpoolFile) -> Result<bool, Error> {
-        if !asks_of_task(plan) {
+    /// Speaks to the server, where it is to be spoken to. Where it does not know the project's own token any more, it is spoken
+    /// to once again, with another one.
+    fn spoken(&self, plan: &Plan, spool: &SpoolFile, ids: &mut Ids) -> Result<Spoken, Error> {
+        let patience = self.settings.patience;
+        let deadline = Deadline::after_ms(if plan.often {
+            patience.tool_answer_ms
+        } else {
+            patience.answer_ms
+        });
+        let Some(mut connected) = self.connected(plan, spool, deadline)? else {
+            return Ok(Spoken::default());
+        };
+        let spoken = self.speak(plan, spool, &mut connected, ids)?;
+        let is_forgotten = connected.forget_unknown(&self.settings)?;
+        // Where some of it was answered the next event has the other token.
+        if !is_forgotten || !connected.server.has_heard_nothing() {
+            return Ok(spoken);
+        }
+        match self.connected(plan, spool, deadline)? {
+            Some(mut connected) => self.speak(plan, spool, &mut connected, ids),
+            None => Ok(spoken),
+        }
+    }
+
+    /// Asks what is to be asked, and hands over what waits.
+    fn speak(
+        &self,
+        plan: &Plan,
+        spool: &SpoolFile,
+        connected: &mut Connected,
+        ids: &mut Ids,
+    ) -> Result<Spoken, Error> {
+        let mut spoken = Spoken::default();
+        let by = connected.speaker.by();
+        let unkept = connected.speaker.unkept();
+        spoken.said.extend(unkept.map(|error| chain(error)));
+        let server = &mut connected.server;
+        let mut is_opened = self.is_opened(plan, spool)?;
+        if !is_opened {
+            let opened = self.hand(Handing::Own, spool, server, &by);
+            let opened = opened.map_err(|source| self.spool_failed(source))?;
+            spoken.said.extend(opened);
+            is_opened = self.is_opened(plan, spool)?;
+        }
+        let question = plan.question.as_ref();
+        let question = question.filter(|question| is_opened || !question.needs_task());
+        match question.map(|question| asking::ask(question, &self.place, is_opened, server)) {
+            Some(Ok(answered)) => self.take_answer(answered, ids, spool, &mut spoken)?,
+            Some(Err(error)) => spoken.said.push(chain(&error)),
+            None => {}
+        }
+        let handed = self.hand(plan.handing, spool, server, &by);
+        let handed = handed.map_err(|source| self.spool_failed(source))?;
+        spoken.said.extend(handed);
+        Ok(spoken)
+    }
+
+    /// Whether the conversation's task was opened, where what is to be asked goes by it.
+    fn is_opened(&self, plan: &Plan, spool: &SpoolFile) -> Result<bool, Error> {
+        if !plan.question.as_ref().is_some_and(Question::goes_by_task) {
             return Ok(true);
         }
         let journal = spool.read().map_err(|source| self.spool_failed(source))?;
         Ok(journal.is_opened())
     }
 
-    /// Writes down what is to be written, and before the first of it that the task is to be opened. What has no room is said.
+    /// Writes down what is to be written, and before the first of it that the task is to be opened: with what a person said, if
+    /// that is what came first. What has no room is said.
     fn write_down(
         &self,
         plan: &Plan,
         spool: &SpoolFile,
         ids: &mut Ids,
     ) -> Result<Option<String>, Error> {
-        if plan.written.is_none() && !asks_of_task(plan) {
+        if plan.written.is_none() && !needs_task(plan) {
             return Ok(None);
         }
         let failed = |source| self.spool_failed(source);
         self.spools.make().map_err(failed)?;
+        let head = spool.head().map_err(failed)?;
         let mut notes = Vec::new();
-        if !spool.begins().map_err(failed)? {
+        if !head.opens() {
             if !spool.path().exists() && !self.spools.has_room().map_err(failed)? {
                 return Ok(Some(
                     "too many conversations wait for the server".to_owned(),
                 ));
             }
-            notes.extend(self.beginning(ids));
+            let held: &[Spooled] = match &head.begun {
+                Some(begun) => &begun.held,
+                None => &[],
+            };
+            if plan.holds && held.len() < HELD_MAX {
+                notes.push(self.beginning(self.record(plan, ids).into_iter().collect()));
+                return self.append(spool, &notes);
+            }
+            if head.begun.is_none() {
+                notes.push(self.beginning(Vec::new()));
+            }
+            notes.push(Note::Command(self.opening(plan, ids)));
+            notes.extend(held.iter().cloned().map(Note::Command));
         }
-        if let Some(written) = &plan.written {
-            let (level, content) = (written.level, &written.content);
-            let body =
-                wording::append_log(&self.place.task, level, content, &written.metadata, now());
-            notes.push(command(ids, Route::AppendLogs, body));
-        }
+        notes.extend(self.record(plan, ids).map(Note::Command));
         if plan.ends {
             notes.push(Note::Ended);
         }
         if notes.is_empty() {
             return Ok(None);
         }
-        let appended = spool.append(&notes).map_err(failed)?;
+        self.append(spool, &notes)
+    }
+
+    fn append(&self, spool: &SpoolFile, notes: &[Note]) -> Result<Option<String>, Error> {
+        let appended = spool
+            .append(notes)
+            .map_err(|source| self.spool_failed(source))?;
         let full = "there is no room to write down what happened until the server is back";
         Ok((appended == Appended::Full).then(|| full.to_owned()))
     }
 
-    fn beginning(&self, ids: &mut Ids) -> [Note; 2] {
-        let begun = Note::Begun(Begun {
+    /// The first note of a spool: whose it is, and what is held until the task is opened.
+    fn beginning(&self, held: Vec<Spooled>) -> Note {
+        Note::Begun(Begun {
             client: self.client.as_str().to_owned(),
             session: self.event.session.clone(),
             target: self.settings.configured_url.clone(),
             opened: false,
-        });
-        let title = format!("The conversation {} of {}", self.event.session, self.client);
-        let open = wording::open_task(&self.place.task, &title);
-        [begun, command(ids, Route::OpenTask, open)]
+            held,
+        })
     }
 
-    /// A connection to the server, and the fingerprint of the token; nothing where it is not to be spoken to now.
-    fn server(&self, plan: &Plan, spool: &SpoolFile) -> Result<Option<(Server, String)>, Error> {
+    fn opening(&self, plan: &Plan, ids: &mut Ids) -> Spooled {
+        let unsaid = format!("{}-{}", self.client, self.event.session);
+        let body = wording::open_task(&self.place.task, plan.words.as_deref(), &unsaid);
+        command(ids, Route::OpenTask, body)
+    }
+
+    /// The record that is to be written, if one is.
+    fn record(&self, plan: &Plan, ids: &mut Ids) -> Option<Spooled> {
+        let written = plan.written.as_ref()?;
+        let (level, content) = (written.level, &written.content);
+        let body = wording::append_log(&self.place.task, level, content, &written.metadata, now());
+        Some(command(ids, Route::AppendLogs, body))
+    }
+
+    /// A connection to the server; nothing where it is not to be spoken to now.
+    fn connected(
+        &self,
+        plan: &Plan,
+        spool: &SpoolFile,
+        deadline: Deadline,
+    ) -> Result<Option<Connected>, Error> {
         let due = match plan.handing {
             Handing::All | Handing::Own => true,
             Handing::OwnIfDue => {
@@ -272,23 +358,17 @@ impl Run<'_> {
         if !due && !asks {
             return Ok(None);
         }
-        let patience = self.settings.patience;
-        let answer_ms = if plan.often {
-            patience.tool_answer_ms
-        } else {
-            patience.answer_ms
-        };
-        match connect(&self.settings, Deadline::after_ms(answer_ms)) {
+        match connect(&self.settings, deadline) {
             Ok(connected) => {
                 self.spools.note_back();
                 Ok(Some(connected))
             }
             // That it is away is no news to anybody: what happened is written down.
-            Err(talk::Error::Away { .. }) => {
+            Err(Error::Server(talk::Error::Away { .. })) => {
                 self.spools.note_away(now());
                 Ok(None)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
@@ -297,13 +377,16 @@ impl Run<'_> {
         answered: asking::Answered,
         ids: &mut Ids,
         spool: &SpoolFile,
-        told: &mut Vec<String>,
+        spoken: &mut Spoken,
     ) -> Result<(), Error> {
         match answered {
-            asking::Answered::Told(text) => told.extend(text),
+            asking::Answered::Told { text, failed } => {
+                spoken.told.extend(text);
+                spoken.said.extend(failed.map(|error| chain(&error)));
+            }
             asking::Answered::Anchor { hint, to } if !to.is_empty() => {
                 let body = wording::add_anchor(&self.place.task, &hint, &to);
-                let note = command(ids, Route::AddAnchors, body);
+                let note = Note::Command(command(ids, Route::AddAnchors, body));
                 spool
                     .append(&[note])
                     .map_err(|source| self.spool_failed(source))?;
@@ -311,14 +394,6 @@ impl Run<'_> {
             asking::Answered::Anchor { .. } => {}
         }
         Ok(())
-    }
-
-    fn ask(
-        &self,
-        question: &Question,
-        server: &mut Server,
-    ) -> Result<asking::Answered, talk::Error> {
-        asking::ask(question, &self.place, server)
     }
 
     fn hand(
@@ -353,48 +428,16 @@ impl Run<'_> {
     }
 }
 
-/// Connects to the server that the settings name: the server, and the fingerprint of the token.
-///
-/// # Errors
-/// [`talk::Error`]
-pub fn connect(settings: &Settings, deadline: Deadline) -> Result<(Server, String), talk::Error> {
-    let away = |why: &str| talk::Error::Away {
-        address: settings.data.display().to_string(),
-        source: io::Error::new(io::ErrorKind::NotFound, why.to_owned()),
-    };
-    let url = settings
-        .url()
-        .ok_or_else(|| away("no server serves the data directory"))?;
-    let address = Address::parse(&url)?;
-    let token = settings
-        .token(&address, deadline)
-        .map_err(|error| match error {
-            agent::Error::Talk(error) => error,
-            error => away(&chain(&error)),
-        })?;
-    let connect_ms = settings.patience.connect_ms;
-    let connection = Connection::open(&address, token.as_deref(), connect_ms, deadline)?;
-    let by = fingerprint(token.as_deref().unwrap_or_default());
-    Ok((Server::new(connection), by))
+fn needs_task(plan: &Plan) -> bool {
+    plan.question.as_ref().is_some_and(Question::needs_task)
 }
 
-/// What stands for a token in a spool: it tells tokens apart, and tells nobody the token.
-fn fingerprint(token: &str) -> String {
-    let mut hasher = blake3::Hasher::new_derive_key("sillok 2026 hook token");
-    hasher.update(token.as_bytes());
-    hex::encode(&hasher.finalize().as_bytes()[..16])
-}
-
-fn asks_of_task(plan: &Plan) -> bool {
-    plan.question.as_ref().is_some_and(Question::is_of_task)
-}
-
-fn command(ids: &mut Ids, route: Route, body: String) -> Note {
-    Note::Command(Spooled {
+fn command(ids: &mut Ids, route: Route, body: String) -> Spooled {
+    Spooled {
         id: ids.make(),
         route,
         body,
-    })
+    }
 }
 
 /// An error with all that led to it, in a line.

@@ -13,6 +13,7 @@ use crate::agent::{self, Local};
 use crate::arguments::Flags;
 use crate::clock::Deadline;
 use crate::limits::{ANSWER_MS, ANSWER_MS_MAX, CONNECT_MS, TOOL_ANSWER_MS};
+use crate::speaker::Speaker;
 use crate::talk::Address;
 
 /// Bytes of a file that is read for settings.
@@ -44,12 +45,6 @@ pub enum Error {
     /// A scope that is none.
     #[error("the scope is not usable: {0}")]
     Scope(String),
-    /// A number that is none.
-    #[error("{name} is no number of milliseconds from 1 to {ANSWER_MS_MAX}")]
-    Number {
-        /// The variable.
-        name: &'static str,
-    },
 }
 
 /// How long a hook may take, in ms.
@@ -63,6 +58,15 @@ pub struct Patience {
     pub tool_answer_ms: u64,
 }
 
+/// Where the token is that was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamedToken {
+    /// It is this one.
+    Given(String),
+    /// It lies in this file, which is read where it is needed: what happened is written down without it.
+    In(PathBuf),
+}
+
 /// What a hook goes by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -73,11 +77,13 @@ pub struct Settings {
     /// The server's address, where one is configured.
     pub configured_url: Option<String>,
     /// The token that is named, where one is.
-    pub named_token: Option<String>,
+    pub named_token: Option<NamedToken>,
     /// How long a hook may take.
     pub patience: Patience,
     /// Whether hooks do anything.
     pub enabled: bool,
+    /// What of it is not usable, and counts as if it was not there: a line each.
+    pub said: Vec<String>,
 }
 
 /// What stands in the data directory's `context.json`.
@@ -108,23 +114,24 @@ impl Settings {
         };
         let scope = scope.map(|path| Scope::parse(&path)).transpose();
         let named_token = match (&flags.token_file, text("SILLOK_TOKEN")) {
-            (Some(path), _) => Some(token_of(path)?.ok_or_else(|| Error::Form {
-                path: path.clone(),
-                expected: "there",
-            })?),
-            (None, token) => token,
+            (Some(path), _) => Some(NamedToken::In(path.clone())),
+            (None, token) => token.map(NamedToken::Given),
+        };
+        let mut said = Vec::new();
+        let mut number = |name, usual| number(name, &text, usual, &mut said);
+        let patience = Patience {
+            connect_ms: number("SILLOK_HOOK_CONNECT_MS", CONNECT_MS),
+            answer_ms: number("SILLOK_HOOK_ANSWER_MS", ANSWER_MS),
+            tool_answer_ms: number("SILLOK_HOOK_TOOL_ANSWER_MS", TOOL_ANSWER_MS),
         };
         Ok(Self {
             scope: scope.map_err(|error| Error::Scope(error.to_string()))?,
             configured_url: flags.url.clone().or_else(|| text("SILLOK_URL")),
             named_token,
-            patience: Patience {
-                connect_ms: number("SILLOK_HOOK_CONNECT_MS", &text, CONNECT_MS)?,
-                answer_ms: number("SILLOK_HOOK_ANSWER_MS", &text, ANSWER_MS)?,
-                tool_answer_ms: number("SILLOK_HOOK_TOOL_ANSWER_MS", &text, TOOL_ANSWER_MS)?,
-            },
+            patience,
             enabled: text("SILLOK_HOOK").is_none_or(|value| value != "off"),
             data,
+            said,
         })
     }
 
@@ -139,18 +146,24 @@ impl Settings {
         Some(file.url)
     }
 
-    /// The token for a server: the named one; else, on this machine, that of the project's agents.
+    /// Whom a server hears: whoever the named token is of; else, on this machine, an agent of the project.
     ///
     /// # Errors
     /// [`agent::Error`]
-    pub fn token(
-        &self,
-        address: &Address,
-        deadline: Deadline,
-    ) -> Result<Option<String>, agent::Error> {
-        let scope = self.scope.as_ref().filter(|_| address.is_loopback());
-        let (None, Some(scope)) = (&self.named_token, scope) else {
-            return Ok(self.named_token.clone());
+    pub fn speaker(&self, address: &Address, deadline: Deadline) -> Result<Speaker, agent::Error> {
+        match &self.named_token {
+            Some(NamedToken::Given(token)) => return Ok(Speaker::Named(token.clone())),
+            Some(NamedToken::In(path)) => {
+                let token = token_of(path)?.ok_or_else(|| Error::Form {
+                    path: path.clone(),
+                    expected: "there",
+                })?;
+                return Ok(Speaker::Named(token));
+            }
+            None => {}
+        }
+        let Some(scope) = self.scope.as_ref().filter(|_| address.is_loopback()) else {
+            return Ok(Speaker::Nobody);
         };
         let local = Local {
             data: &self.data,
@@ -158,7 +171,8 @@ impl Settings {
             connect_ms: self.patience.connect_ms,
             deadline,
         };
-        agent::token(local, scope)
+        let own = agent::token(local, scope)?;
+        Ok(own.map_or(Speaker::Nobody, Speaker::Own))
     }
 }
 
@@ -167,17 +181,24 @@ fn set(environment: Environment<'_>, name: &str) -> Option<OsString> {
     environment(name).filter(|value| !value.is_empty())
 }
 
+/// A number of milliseconds. One that is none costs no event: the usual one counts, and that is said.
 fn number(
-    name: &'static str,
+    name: &str,
     text: &dyn Fn(&str) -> Option<String>,
     usual: u64,
-) -> Result<u64, Error> {
+    said: &mut Vec<String>,
+) -> u64 {
     let Some(text) = text(name) else {
-        return Ok(usual);
+        return usual;
     };
     let number: Option<u64> = text.trim().parse().ok();
     let number = number.filter(|ms| (1..=ANSWER_MS_MAX).contains(ms));
-    number.ok_or(Error::Number { name })
+    number.unwrap_or_else(|| {
+        said.push(format!(
+            "{name} is no number of milliseconds from 1 to {ANSWER_MS_MAX}, and {usual} counts"
+        ));
+        usual
+    })
 }
 
 /// The data directory that flags, environment or the configuration name; else the one that the default directory's context

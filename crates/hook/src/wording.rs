@@ -7,7 +7,7 @@ use sillok_core::limits::{METADATA_BYTES_MAX, SHORT_TEXT_BYTES_MAX};
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
 
-use crate::limits::TEXT_BYTES_MAX;
+use crate::limits::{OPENING_BYTES, TEXT_BYTES_MAX, TITLE_BYTES};
 
 /// How loud a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +30,29 @@ impl Level {
     }
 }
 
-/// The body that opens a task.
+/// The body that opens a task: with what a person said, whose first line is the title; where nobody said anything yet, with a
+/// title that says nothing of any work, since by its opening a task is warned of what failed in others like it.
 #[must_use]
-pub fn open_task(task: &Scope, title: &str) -> String {
-    json!({ "scope": task.as_str(), "title": cut_to(title, SHORT_TEXT_BYTES_MAX) }).to_string()
+pub fn open_task(task: &Scope, said: Option<&str>, unsaid: &str) -> String {
+    let said = said.unwrap_or_default().trim();
+    let mut lines = said.lines().map(in_a_line);
+    let first = lines.find(|line| !line.is_empty());
+    let Some(line) = first else {
+        let title = cut_to(unsaid, SHORT_TEXT_BYTES_MAX);
+        return json!({ "scope": task.as_str(), "title": title }).to_string();
+    };
+    let title = cut_to(&line, TITLE_BYTES).trim_end();
+    // What the title says is not said twice.
+    let rest = if title == said { "" } else { said };
+    let description = cut_to(rest, OPENING_BYTES);
+    json!({ "scope": task.as_str(), "title": title, "description": description }).to_string()
+}
+
+fn in_a_line(line: &str) -> String {
+    let plain = line
+        .chars()
+        .map(|one| if one.is_control() { ' ' } else { one });
+    plain.collect::<String>().trim().to_owned()
 }
 
 /// The body that appends one record.
@@ -123,7 +142,36 @@ mod tests {
         assert_eq!(body["records"][0]["time"], 7);
     }
 
+    fn opened(said: Option<&str>) -> Value {
+        let task = Scope::parse("org/a/project/b/worktree/c/task/d").unwrap();
+        serde_json::from_str(&open_task(&task, said, "codex-7")).unwrap()
+    }
+
+    #[test]
+    fn a_task_is_opened_with_the_first_thing_that_was_said() {
+        let body = opened(Some("Mend the upload."));
+        assert_eq!(body["title"], "Mend the upload.");
+        assert_eq!(body["description"], "");
+        let body = opened(Some("\n \u{1}\n  Mend\tthe upload.\nIt times out.\n"));
+        assert_eq!(body["title"], "Mend the upload.");
+        let description = body["description"].as_str().unwrap();
+        assert!(description.ends_with("It times out."), "{description}");
+        for nothing in [None, Some(""), Some(" \n\u{1}")] {
+            assert_eq!(opened(nothing)["title"], "codex-7");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn whatever_is_said_makes_a_title_of_one_line_within_its_bound(said in "(?s).{0,400}") {
+            let body = opened(Some(&said));
+            let title = body["title"].as_str().unwrap();
+            prop_assert!(!title.trim().is_empty() && title.len() <= TITLE_BYTES);
+            prop_assert!(!title.contains(char::is_control));
+            let description = body["description"].as_str().unwrap_or_default();
+            prop_assert!(description.len() <= OPENING_BYTES);
+        }
+
         #[test]
         fn a_cut_is_a_beginning_within_its_bound(text in ".{0,64}", max in 0_usize..80) {
             let cut = cut_to(&text, max);

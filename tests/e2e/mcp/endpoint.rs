@@ -150,11 +150,11 @@ async fn a_process_that_was_given_no_token_speaks_as_an_agent_of_its_project() {
     let elsewhere = "org/acme/project/other/worktree/main/task/t";
     let begin = json!({ "task": elsewhere, "title": "t" });
     mcp.call("begin_task", begin).await.refused("forbidden");
-    // Of no project, it is nobody's agent.
+    // Of no project, it is nobody's agent, and says what is missing.
     let mut nobody = Mcp::without_token(world.folder(), &["--data", data]);
     let begin = json!({ "task": task });
     nobody
         .call("begin_task", begin)
         .await
-        .refused("unauthenticated");
+        .refused("unavailable");
 }

@@ -20,7 +20,7 @@ use self::held::RECALL;
 use super::Client;
 use crate::args::Global;
 use crate::failure::Failure;
-use crate::session::client_of_agent;
+use crate::session::{AgentClient, client_of_agent};
 
 /// How long a token is held that an agent was not given: one that ends is replaced long before.
 const KNOWN_FOR: Duration = Duration::from_secs(60 * 60);
@@ -32,7 +32,7 @@ pub struct RunningServer {
     /// Whose agents speak, where no token is named.
     scope: Option<Scope>,
     /// The server that answered last, and since when it is known.
-    client: Mutex<Option<(Client, Instant)>>,
+    client: Mutex<Option<(AgentClient, Instant)>>,
     held: Held,
 }
 
@@ -48,7 +48,7 @@ impl RunningServer {
         }
     }
 
-    async fn client(&self) -> Result<Client, Failure> {
+    async fn client(&self) -> Result<AgentClient, Failure> {
         let mut known = self.client.lock().await;
         if let Some((client, since)) = &*known
             && since.elapsed() < KNOWN_FOR
@@ -66,13 +66,25 @@ impl RunningServer {
         Ok(self.held.held(client, &question, answer).await)
     }
 
+    /// Asks. Where the server does not know the project's own token any more, once again, with another one.
     async fn ask(&self, request: Request) -> Result<Answer, Outage> {
         let found = self.client().await;
-        let client = found.map_err(|failure| Outage::Unsent(said(&failure)))?;
+        let known = found.map_err(|failure| Outage::Unsent(said(&failure)))?;
+        let answer = self.ask_as(&known.client, request.clone()).await?;
+        // A command that is refused so was not carried out, and whoever has the other token is the same agent.
+        if is_unknown(&answer) && known.forget_token() {
+            let found = self.client().await;
+            let known = found.map_err(|failure| Outage::Unsent(said(&failure)))?;
+            return self.ask_as(&known.client, request).await;
+        }
+        Ok(answer)
+    }
+
+    async fn ask_as(&self, client: &Client, request: Request) -> Result<Answer, Outage> {
         let path = request.path;
         let answered: Result<Value, Failure> = match request.sent {
             Sent::Query(query) => client.get(path, &query).await,
-            Sent::Question(body) if path == RECALL => self.recall(&client, body).await,
+            Sent::Question(body) if path == RECALL => self.recall(client, body).await,
             Sent::Question(body) => client.ask(path, &body).await,
             Sent::Command(body, command) => {
                 let body = self.held.written(path, body, command).await;
@@ -83,7 +95,7 @@ impl RunningServer {
             Ok(body) => Ok(Answer { status: 200, body }),
             Err(Failure::Refused(problem)) => {
                 if problem.code == ErrorCode::Unauthenticated {
-                    // A store that was restored has other tokens: the file is read again.
+                    // A store that was restored has other tokens: whatever file names one is read again.
                     self.forget().await;
                 }
                 Ok(Answer {
@@ -118,6 +130,11 @@ impl Api for RunningServer {
             }
         }
     }
+}
+
+fn is_unknown(answer: &Answer) -> bool {
+    let code = answer.body.get("code").and_then(Value::as_str);
+    answer.status != 200 && code == Some(ErrorCode::Unauthenticated.as_str())
 }
 
 fn outage(failure: &Failure) -> Outage {
@@ -214,5 +231,55 @@ mod tests {
             }
             assert!(server.client.lock().await.is_none());
         }
+    }
+
+    /// Makes tokens, and knows none but the last one that it made.
+    fn forgetful_server() -> String {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let mut made = 0;
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut head = [0; 8_192];
+                let read = stream.read(&mut head).unwrap();
+                let head = String::from_utf8_lossy(&head[..read]).into_owned();
+                let (status, body) = if head.starts_with("POST /v1/tokens ") {
+                    made += 1;
+                    (200, format!(r#"{{"token":"slk_{made}"}}"#))
+                } else if head.contains(&format!("slk_{made}")) && made > 1 {
+                    (200, "{}".to_owned())
+                } else {
+                    let body = r#"{"type":"t","title":"unauthenticated","status":401,"detail":"d","code":"unauthenticated","advice":"a"}"#;
+                    (401, body.to_owned())
+                };
+                let length = body.len();
+                let answer = format!(
+                    "HTTP/1.1 {status} -\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                );
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        url
+    }
+
+    #[tokio::test]
+    async fn a_token_of_the_project_that_was_revoked_is_replaced_within_the_call() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("admin.token"), "slk_admin\n").unwrap();
+        let global = Global {
+            data: Some(folder.path().into()),
+            url: Some(forgetful_server()),
+            ..Global::default()
+        };
+        let scope = Scope::parse("org/acme/project/api").unwrap();
+        let server = RunningServer::new(&global, Some(scope), Held::against(None, false));
+        let request = Request {
+            path: "/v1/status",
+            sent: Sent::Query(Vec::new()),
+            deadline: DEADLINE,
+        };
+        let answered = server.send(&Caller::default(), request).await.unwrap();
+        assert_eq!(answered.status, 200, "{}", answered.body);
     }
 }

@@ -87,6 +87,9 @@ fn a_start_asks_for_the_brief_and_a_prompt_for_what_is_known_of_it() {
         let prompt = plan(client, prompt);
         assert!(matches!(prompt.question, Some(Question::Recall(text)) if text.len() > 10));
         assert_eq!(prompt.handing, Handing::Own);
+        // The task is opened with what a person says; that a conversation begins can be held until then.
+        assert!(start.holds && start.words.is_none());
+        assert!(!prompt.holds && prompt.words.is_some());
     }
 }
 
@@ -281,4 +284,26 @@ fn what_is_no_event_is_refused_and_a_name_that_is_not_known_is_passed_over() {
         let document = b"{\"session_id\": \"s\"}";
         assert_eq!(read(client, "Unheard", document).unwrap().kind, Kind::Other);
     }
+}
+
+#[test]
+fn half_a_character_costs_a_mark_and_not_the_event() {
+    for (written, expected) in [
+        (r"cut \ud83d", "cut \u{fffd}"),
+        (r"\ude00 rest", "\u{fffd} rest"),
+        (r"\ud83d\ud83d\ude00", "\u{fffd}\u{1f600}"),
+        (r"\\ud83d \uD83D\n", "\\ud83d \u{fffd}\n"),
+    ] {
+        let document = format!(
+            r#"{{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "{written}"}}"#
+        );
+        let event = read(Client::ClaudeCode, "UserPromptSubmit", document.as_bytes());
+        assert_eq!(
+            event.unwrap().kind,
+            Kind::Prompt(expected.to_owned()),
+            "{written}"
+        );
+    }
+    let broken = read(Client::ClaudeCode, "Stop", br#"{"session_id": "\ud83d"#);
+    assert_eq!(broken, Err(Error::Form));
 }

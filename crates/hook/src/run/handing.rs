@@ -1,11 +1,10 @@
 //! Handing over what waits in a spool, and what of it is lost.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use crate::clock::now;
 use crate::spool::file::SpoolFile;
-use crate::spool::journal::Journal;
+use crate::spool::lost::Lost;
 use crate::spool::replay::{Replay, Step};
 use crate::talk::Server;
 
@@ -16,56 +15,8 @@ pub struct Handed {
     pub accepted: u64,
     /// Commands that wait on.
     pub waiting: u64,
-    /// What is lost.
+    /// What is lost, but for what was told when the spool was made short.
     pub lost: Lost,
-}
-
-/// What of a conversation the memory does not get.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// Commands, by why they are lost.
-    pub commands: BTreeMap<String, u64>,
-    /// Commands that there was no room for.
-    pub left: u64,
-    /// Stretches of the spool that hold no whole note.
-    pub damaged: u64,
-    /// Notes that this version does not know.
-    pub foreign: u64,
-}
-
-impl Lost {
-    /// It in words, a line for each sort.
-    #[must_use]
-    pub fn lines(&self) -> Vec<String> {
-        let told = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
-        let refused = self
-            .commands
-            .iter()
-            .map(|(why, count)| format!("{count} commands are given up: {why}"));
-        let rest = [
-            told(self.left, "commands had no room to be written down"),
-            told(
-                self.damaged,
-                "stretches of the spool are damaged and were passed over",
-            ),
-            told(
-                self.foreign,
-                "notes of the spool are of another version and stay",
-            ),
-        ];
-        refused.chain(rest.into_iter().flatten()).collect()
-    }
-}
-
-/// What is lost of a conversation.
-#[must_use]
-pub fn lost_in(journal: &Journal) -> Lost {
-    Lost {
-        commands: journal.lost.clone(),
-        left: journal.left,
-        damaged: journal.damaged,
-        foreign: journal.foreign,
-    }
 }
 
 /// All spools with this one first.
@@ -112,7 +63,7 @@ pub fn hand_over(
     }
     handed.accepted = journal.accepted() - before;
     handed.waiting = u64::try_from(journal.waiting().count()).unwrap_or(u64::MAX);
-    handed.lost = lost_in(&journal);
+    handed.lost = journal.lost();
     spool.tidy(&turn, now())?;
     Ok(handed)
 }

@@ -92,7 +92,8 @@ fn the_administrators_token_is_nobodys_to_speak_with() {
     let token = |home: &Home, flags: &Flags, url: &str| {
         let settings = home.resolve(flags).unwrap();
         let soon = Deadline::after_ms(1_000);
-        settings.token(&Address::parse(url).unwrap(), soon).unwrap()
+        let speaker = settings.speaker(&Address::parse(url).unwrap(), soon);
+        speaker.unwrap().token().map(str::to_owned)
     };
     let none = Flags::default();
     // Whose agents would it be?
@@ -136,17 +137,6 @@ fn what_cannot_be_used_is_named() {
         Err(Error::Scope(_))
     ));
     home.set("SILLOK_SCOPE", "org/acme");
-    home.set("SILLOK_HOOK_CONNECT_MS", "soon");
-    assert!(matches!(
-        home.resolve(&Flags::default()),
-        Err(Error::Number { .. })
-    ));
-    home.set("SILLOK_HOOK_CONNECT_MS", "20");
-    let flags = Flags {
-        token_file: Some(home.folder.path().join("none")),
-        ..Flags::default()
-    };
-    assert!(matches!(home.resolve(&flags), Err(Error::Form { .. })));
     home.write(".config/sillok/config.toml", "[server");
     assert!(matches!(
         home.resolve(&Flags::default()),
@@ -159,4 +149,34 @@ fn hooks_can_be_switched_off() {
     let mut home = Home::new();
     home.set("SILLOK_HOOK", "off");
     assert!(!home.resolve(&Flags::default()).unwrap().enabled);
+}
+
+#[test]
+fn a_number_that_is_none_and_a_token_that_is_away_cost_no_event() {
+    let mut home = Home::new();
+    home.set("SILLOK_HOOK_CONNECT_MS", "0");
+    home.set("SILLOK_HOOK_ANSWER_MS", "soon");
+    home.set("SILLOK_HOOK_TOOL_ANSWER_MS", "20");
+    let flags = Flags {
+        token_file: Some(home.folder.path().join("token")),
+        ..Flags::default()
+    };
+    let settings = home.resolve(&flags).unwrap();
+    let patience = Patience {
+        connect_ms: CONNECT_MS,
+        answer_ms: ANSWER_MS,
+        tool_answer_ms: 20,
+    };
+    assert_eq!(settings.patience, patience);
+    assert_eq!(settings.said.len(), 2, "{:?}", settings.said);
+    let speaker = || {
+        let address = Address::parse("http://box.example").unwrap();
+        settings.speaker(&address, Deadline::after_ms(1_000))
+    };
+    assert!(matches!(
+        speaker(),
+        Err(agent::Error::Settings(Error::Form { .. }))
+    ));
+    home.write("token", "slk_back\n");
+    assert_eq!(speaker().unwrap().token(), Some("slk_back"));
 }

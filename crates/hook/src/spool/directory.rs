@@ -53,6 +53,12 @@ impl Spools {
         self.path.join(name)
     }
 
+    /// Where it is counted what was lost in spools that are gone.
+    #[must_use]
+    pub fn lost(&self) -> SpoolFile {
+        SpoolFile::lost_below(&self.path)
+    }
+
     /// Makes the directory, its owner's alone.
     ///
     /// # Errors

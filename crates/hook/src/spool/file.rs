@@ -15,17 +15,20 @@ use std::time::{Duration, SystemTime};
 use sillok_core::time::Timestamp;
 
 use super::journal::Journal;
+use super::lost::Lost;
 use super::note::{Begun, Note, frame, scan};
 use crate::limits::{SPOOL_BYTES_MAX, WAIT_MS_MAX};
 
 /// Others than the owner do not read what an agent did.
 const MODE: u32 = 0o600;
+/// Bytes of what is counted of spools that are gone.
+const LOST_BYTES_MAX: u64 = 1 << 20;
 /// How often an append finds that the file was replaced in the meantime.
 const REPLACED_MAX: u32 = 16;
 /// Room beyond the bound, for notes that there is none.
 const SPARE_BYTES: u64 = 64 << 10;
-/// Bytes in which a conversation's beginning is looked for.
-const HEAD_BYTES: u64 = 64 << 10;
+/// Bytes in which a conversation's beginning is looked for: what is held, and the opening with the first words.
+const HEAD_BYTES: u64 = 256 << 10;
 
 /// What became of notes that were to be appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,12 +148,12 @@ impl SpoolFile {
         )))
     }
 
-    /// Whether it begins with opening the conversation's task.
+    /// What its beginning says: whose it is, whether the conversation's task is opened, and what is held until then.
     ///
     /// # Errors
     /// What the file system answered.
-    pub fn begins(&self) -> io::Result<bool> {
-        Ok(Journal::of(scan(&self.bytes(HEAD_BYTES)?)).opens())
+    pub fn head(&self) -> io::Result<Journal> {
+        Ok(Journal::of(scan(&self.bytes(HEAD_BYTES)?)))
     }
 
     fn bytes(&self, bytes_max: u64) -> io::Result<Vec<u8>> {
@@ -205,7 +208,11 @@ impl SpoolFile {
         if !journal.is_settled() {
             return Ok(());
         }
+        let lost = journal.lost_in_all();
         if journal.ended || is_past(&file, now)? {
+            if let Some(memorial) = self.memorial().filter(|_| !lost.is_nothing()) {
+                memorial.append(&[Note::Lost(lost)])?;
+            }
             fs::remove_file(&self.path)?;
             let _ = fs::remove_file(self.turn_path());
             return Ok(());
@@ -213,12 +220,26 @@ impl SpoolFile {
         let Some(begun) = journal.begun else {
             return Ok(());
         };
-        self.replace(&begun)
+        self.replace(&begun, lost)
     }
 
-    /// Puts a file in its place that says whose it is, and nothing more.
-    fn replace(&self, begun: &Begun) -> io::Result<()> {
-        let bytes = frame(&Note::Begun(begun.clone())).unwrap_or_default();
+    /// What is known of spools of this directory that are gone: what was lost with them.
+    fn memorial(&self) -> Option<Self> {
+        Some(Self::lost_below(self.path.parent()?))
+    }
+
+    /// Where it is counted what was lost in spools of a directory that are gone.
+    #[must_use]
+    pub fn lost_below(directory: &Path) -> Self {
+        Self::at(directory.join("lost")).bounded(LOST_BYTES_MAX)
+    }
+
+    /// Puts a file in its place that says whose it is and what was lost, and nothing more.
+    fn replace(&self, begun: &Begun, lost: Lost) -> io::Result<()> {
+        let mut bytes = frame(&Note::Begun(begun.clone())).unwrap_or_default();
+        if !lost.is_nothing() {
+            bytes.extend(frame(&Note::Lost(lost)).unwrap_or_default());
+        }
         let beside = self.path.with_extension("new");
         let mut file = OpenOptions::new()
             .write(true)

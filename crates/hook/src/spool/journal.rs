@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use sillok_core::id::CommandId;
 use sillok_core::time::Timestamp;
 
+use super::lost::Lost;
 use super::note::{Begun, Note, Outcome, Route, Scanned, Spooled};
 use crate::limits::{BUNDLE_COMMANDS, BUNDLE_MS};
 
@@ -18,7 +19,7 @@ pub const DEFECT: &str = "internal";
 pub struct Waiting {
     /// The command.
     pub spooled: Spooled,
-    /// The fingerprint of the token under which it may have been taken without anybody hearing of it.
+    /// Who gave it, where it may have been taken without anybody hearing of it.
     pub tried: Option<String>,
     /// How often the server met a defect by it.
     pub defects: u32,
@@ -39,6 +40,8 @@ pub struct Journal {
     pub damaged: u64,
     /// Notes that this version does not know. They stay.
     pub foreign: u64,
+    /// What was lost and told before the spool was made short.
+    pub before: Lost,
     commands: Vec<(Waiting, Option<Outcome>)>,
     places: BTreeMap<CommandId, usize>,
 }
@@ -61,10 +64,8 @@ impl Journal {
     /// Takes one further note in.
     pub fn hear(&mut self, note: Note) {
         match note {
-            // Two that begin at once both say so, and the first counts.
-            Note::Begun(begun) => {
-                self.begun.get_or_insert(begun);
-            }
+            // Two that begin at once both say so, and the first counts; what each holds is of both.
+            Note::Begun(begun) => self.begin(begun),
             Note::Command(spooled) => {
                 if self.places.contains_key(&spooled.id) {
                     return;
@@ -86,7 +87,21 @@ impl Journal {
             }),
             Note::Settled { id, outcome } => self.settle(id, outcome),
             Note::Left(commands) => self.left += commands,
+            Note::Lost(lost) => self.before.add(&lost),
             Note::Ended => self.ended = true,
+        }
+    }
+
+    fn begin(&mut self, begun: Begun) {
+        let Some(known) = &mut self.begun else {
+            self.begun = Some(begun);
+            return;
+        };
+        for spooled in begun.held {
+            let is_known = known.held.iter().any(|other| other.id == spooled.id);
+            if !known.opened && !is_known {
+                known.held.push(spooled);
+            }
         }
     }
 
@@ -110,6 +125,7 @@ impl Journal {
             && let Some(begun) = &mut self.begun
         {
             begun.opened = true;
+            begun.held.clear();
         }
         let why = match &outcome {
             Outcome::Accepted => None,
@@ -121,6 +137,25 @@ impl Journal {
             *self.lost.entry(why).or_default() += 1;
         }
         *settled = Some(outcome);
+    }
+
+    /// What is lost since the spool was made short the last time.
+    #[must_use]
+    pub fn lost(&self) -> Lost {
+        Lost {
+            commands: self.lost.clone(),
+            left: self.left,
+            damaged: self.damaged,
+            foreign: self.foreign,
+        }
+    }
+
+    /// All that is lost.
+    #[must_use]
+    pub fn lost_in_all(&self) -> Lost {
+        let mut lost = self.lost();
+        lost.add(&self.before);
+        lost
     }
 
     /// What waits, in the order in which it is handed over: that in which it was written down.

@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 use sillok_core::id::CommandId;
 
+use super::lost::Lost;
 use crate::limits::NOTE_BYTES_MAX;
 
 /// What begins a frame. Its first byte is in no UTF-8 text, so no note holds it.
@@ -51,6 +52,10 @@ pub struct Begun {
     pub target: Option<String>,
     /// Whether the conversation's task was opened before.
     pub opened: bool,
+    /// What was written before anybody said or did anything. It is handed over behind the opening, which waits for the first
+    /// words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<Spooled>,
 }
 
 /// A command, and the id that each attempt to hand it over carries.
@@ -86,11 +91,11 @@ pub enum Note {
     Begun(Begun),
     /// Something is to be written.
     Command(Spooled),
-    /// A command is about to be given to a server, under the token with this fingerprint.
+    /// A command is about to be given to a server by a principal that this stands for.
     Tried {
         /// The command.
         id: CommandId,
-        /// The fingerprint.
+        /// What stands for it: see [`Speaker::by`](crate::speaker::Speaker::by).
         by: String,
     },
     /// The server said that it has not taken the command, and did not do so for good.
@@ -112,6 +117,8 @@ pub enum Note {
     },
     /// There was no room for so many commands.
     Left(u64),
+    /// What was lost before the spool was made short, or was taken away.
+    Lost(Lost),
     /// The conversation is over.
     Ended,
 }

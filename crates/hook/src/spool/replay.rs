@@ -4,9 +4,9 @@
 //! or clocks.
 //!
 //! Commands of a conversation go in the order in which they were written down, one after the other. Before one is given to a
-//! server it is noted under which token; that note stands until the server says that it did not take the command, unless an attempt
-//! before was not heard of: of that one, "no room" says nothing. Ids of commands are unique to a principal, so whoever has
-//! another token must not give again what may have been taken.
+//! server it is noted by whom; that note stands until the server says that it did not take the command, unless an attempt
+//! before was not heard of: of that one, "no room" says nothing. Ids of commands are unique to a principal, so whoever is
+//! another one must not give again what may have been taken; an agent whose token was renewed is the same.
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ pub enum Step {
 pub struct Replay {
     queue: VecDeque<Waiting>,
     now: Timestamp,
-    /// The fingerprint of the token of this run.
+    /// What stands for whoever hands over in this run.
     by: String,
     given: Option<CommandId>,
     /// The command whose first attempt this run makes.

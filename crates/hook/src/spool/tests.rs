@@ -41,6 +41,7 @@ fn begun() -> Note {
         session: "s".to_owned(),
         target: None,
         opened: false,
+        held: Vec::new(),
     })
 }
 

@@ -15,6 +15,10 @@ use crate::spool::replay::Heard;
 #[derive(Debug)]
 pub struct Server {
     connection: Connection,
+    /// Whether it said that it does not know the token.
+    refused: bool,
+    /// Whether it answered otherwise.
+    heard: bool,
 }
 
 /// A refusal, as far as a program acts on it.
@@ -29,7 +33,23 @@ impl Server {
     /// The server at the other end of a connection.
     #[must_use]
     pub const fn new(connection: Connection) -> Self {
-        Self { connection }
+        Self {
+            connection,
+            refused: false,
+            heard: false,
+        }
+    }
+
+    /// Whether it said that it does not know the token.
+    #[must_use]
+    pub const fn knows_nobody(&self) -> bool {
+        self.refused
+    }
+
+    /// Whether it said so, and nothing else.
+    #[must_use]
+    pub const fn has_heard_nothing(&self) -> bool {
+        self.refused && !self.heard
     }
 
     /// Whether a further request may be sent.
@@ -50,7 +70,7 @@ impl Server {
             command: None,
             body: body.as_bytes(),
         };
-        parsed(&self.connection.request(&request)?)
+        self.answered(&request)
     }
 
     /// Reads.
@@ -69,7 +89,26 @@ impl Server {
             command: None,
             body: &[],
         };
-        parsed(&self.connection.request(&request)?)
+        self.answered(&request)
+    }
+
+    fn answered<T: DeserializeOwned>(&mut self, request: &Request<'_>) -> Result<T, Error> {
+        let answer = self.connection.request(request)?;
+        let parsed = parsed(&answer);
+        match &parsed {
+            Err(Error::Refused { code, .. }) => self.note(Some(code)),
+            _ => self.note(None),
+        }
+        parsed
+    }
+
+    /// Takes in what an answer says of the token: the code that it refuses with, if it does.
+    fn note(&mut self, code: Option<&str>) {
+        if code == Some(ErrorCode::Unauthenticated.as_str()) {
+            self.refused = true;
+        } else {
+            self.heard = true;
+        }
     }
 
     /// Gives a command: what was heard of it.
@@ -85,11 +124,15 @@ impl Server {
             return Heard::Nothing;
         };
         if is_success(answer.status) {
+            self.note(None);
             return Heard::Taken;
         }
         // What does not come from Sillok, but from a proxy before it, says nothing of the command.
         match serde_json::from_slice::<Problem>(&answer.body) {
-            Ok(problem) => heard_of(problem.code),
+            Ok(problem) => {
+                self.note(Some(&problem.code));
+                heard_of(problem.code)
+            }
             Err(_) => Heard::Nothing,
         }
     }

@@ -12,6 +12,7 @@ use std::{fs, io::Write};
 
 use serde_json::{Value, json};
 
+mod agents;
 mod server;
 
 use server::{Manner, Server};
@@ -147,13 +148,23 @@ fn a_conversation_is_told_what_holds_what_is_known_and_what_failed() {
         told.starts_with(&format!(
             "The task of this conversation in Sillok is {TASK}:"
         )) && told.contains("<recalled-data brief>")
-            && told.contains("2 further items"),
+            && told.contains("2 further items")
+            && !told.contains("A warning:"),
         "{told}"
     );
     let told = machine.well("UserPromptSubmit").told().unwrap();
     assert!(
-        told.contains("<recalled-data failed>") && told.contains("<recalled-data known>"),
+        told.contains("<recalled-data failed>")
+            && told.contains("<recalled-data known>")
+            && told.contains("A warning: in other tasks like this one it failed 2 times"),
         "{told}"
+    );
+    let opening = server.opening(TASK);
+    assert!(
+        opening["title"]
+            .as_str()
+            .is_some_and(|title| title.starts_with("Write a function")),
+        "{opening}"
     );
     let told = machine.well("PreToolUse").told().unwrap();
     assert!(

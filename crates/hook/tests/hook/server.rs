@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+/// What each token begins with that it makes: all of them are one principal's.
+const MINTED: &str = "slk_minted";
+
 /// How a server behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
@@ -32,7 +35,9 @@ struct Memory {
     manner: Option<Manner>,
     requests: usize,
     answered: BTreeMap<(String, String), String>,
-    openings: Vec<String>,
+    openings: Vec<(String, Value)>,
+    minted: usize,
+    revoked: BTreeSet<String>,
     open: BTreeSet<String>,
     records: Vec<(String, Value)>,
     anchors: Vec<Value>,
@@ -93,15 +98,35 @@ impl Server {
         self.memory()
             .openings
             .iter()
-            .filter(|other| *other == task)
+            .filter(|(other, _)| other == task)
             .count()
+    }
+
+    /// What a task was opened with.
+    pub(crate) fn opening(&self, task: &str) -> Value {
+        let memory = self.memory();
+        let found = memory.openings.iter().find(|(other, _)| other == task);
+        found.unwrap().1.clone()
+    }
+
+    /// Knows none of the tokens any more that it made so far.
+    pub(crate) fn revoke(&self) {
+        let mut memory = self.memory();
+        let made = (1..=memory.minted).map(|number| format!("Bearer {MINTED}{number}"));
+        let made: BTreeSet<String> = made.collect();
+        memory.revoked.extend(made);
+    }
+
+    /// How many tokens it made.
+    pub(crate) fn minted(&self) -> usize {
+        self.memory().minted
     }
 
     /// How many tasks were opened by conversations of a client.
     pub(crate) fn openings_of(&self, client: &str) -> usize {
         let memory = self.memory();
         let own = memory.openings.iter();
-        own.filter(|task| task.contains(&format!("/task/{client}-")))
+        own.filter(|(task, _)| task.contains(&format!("/task/{client}-")))
             .count()
     }
 
@@ -192,12 +217,16 @@ fn answer(request: &Request, manner: Manner, memory: &mut Memory) -> (u16, Strin
     if manner == Manner::Refusing {
         return problem(429, "busy");
     }
+    if memory.revoked.contains(&request.principal) {
+        return problem(401, "unauthenticated");
+    }
     let path = request.path.split('?').next().unwrap();
     let read = match (request.method.as_str(), path) {
-        ("POST", "/v1/brief") => Some(json!({
-            "items": [{ "item": "decision", "scope": "org/acme", "root": "0190", "data_marked_text": "<recalled-data brief>" }],
-            "cut": [{ "layer": "normal", "items": 2, "more": false }],
-        })),
+        ("POST", "/v1/brief") => Some(brief(is_open(request, memory))),
+        ("POST", "/v1/tokens") => {
+            memory.minted += 1;
+            Some(json!({ "token": format!("{MINTED}{}", memory.minted) }))
+        }
         ("POST", "/v1/recall") => Some(found(request.body["failures_only"] == true)),
         ("POST", "/v1/fixes/check") if !is_open(request, memory) => {
             return problem(404, "not_found");
@@ -220,6 +249,19 @@ fn is_open(request: &Request, memory: &Memory) -> bool {
     task.is_some_and(|task| memory.open.contains(task))
 }
 
+/// A task that was opened is warned of what failed in others.
+fn brief(is_open: bool) -> Value {
+    let mut brief = json!({
+        "items": [{ "item": "decision", "scope": "org/acme", "root": "0190", "data_marked_text": "<recalled-data brief>" }],
+        "cut": [{ "layer": "normal", "items": 2, "more": false }],
+    });
+    if is_open {
+        brief["warnings"] =
+            json!([{ "approach": { "text": "Raise it." }, "failed": 2, "reasons": ["It hangs."] }]);
+    }
+    brief
+}
+
 fn found(failures: bool) -> Value {
     let name = if failures { "failed" } else { "known" };
     let text = format!("<recalled-data {name}>");
@@ -238,7 +280,13 @@ fn command(request: &Request, path: &str, memory: &mut Memory) -> (u16, String) 
     let Some(id) = &request.command else {
         return problem(400, "invalid_request");
     };
-    let key = (request.principal.clone(), id.clone());
+    let is_minted = request.principal.contains(MINTED);
+    let principal = if is_minted {
+        "agent"
+    } else {
+        &request.principal
+    };
+    let key = (principal.to_owned(), id.clone());
     let body = request.body.to_string();
     if let Some(before) = memory.answered.get(&key) {
         return if *before == body {
@@ -250,7 +298,7 @@ fn command(request: &Request, path: &str, memory: &mut Memory) -> (u16, String) 
     let task = request.body["scope"].as_str().unwrap().to_owned();
     match path {
         "/v1/tasks" if !memory.open.insert(task.clone()) => return problem(409, "conflict"),
-        "/v1/tasks" => memory.openings.push(task),
+        "/v1/tasks" => memory.openings.push((task, request.body.clone())),
         _ if !memory.open.contains(&task) => return problem(404, "not_found"),
         "/v1/logs" => {
             let records = request.body["records"].as_array().unwrap().clone();

@@ -30,7 +30,7 @@ fn a_spool_is_its_owners_alone_and_holds_what_was_appended() {
     );
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(spool.path()), mode(spools.path())), (0o600, 0o700));
-    assert!(spool.begins().unwrap());
+    assert!(spool.head().unwrap().opens());
     assert_eq!(waiting(&spool.read().unwrap()), [id(0)]);
     assert_eq!(spools.all().unwrap(), [spool]);
 }
@@ -162,4 +162,66 @@ fn that_a_server_was_away_counts_for_a_moment() {
     assert!(!spools.is_away(NOW.minus_ms(1)), "the clock was put back");
     spools.note_back();
     assert!(!spools.is_away(NOW));
+}
+
+#[test]
+fn what_is_held_is_nothing_that_waits_and_outlives_that_the_file_is_made_short() {
+    let (_folder, spool) = spool();
+    let held = |number| {
+        let Note::Command(spooled) = command(number) else {
+            unreachable!()
+        };
+        Note::Begun(Begun {
+            client: "codex".to_owned(),
+            session: "s".to_owned(),
+            target: None,
+            opened: false,
+            held: vec![spooled],
+        })
+    };
+    // Two that begin at once.
+    spool.append(&[held(1), held(2), held(2)]).unwrap();
+    let turn = spool.take_turn().unwrap().unwrap();
+    spool.tidy(&turn, now()).unwrap();
+    let journal = spool.read().unwrap();
+    assert!(journal.is_settled() && !journal.opens());
+    let ids = |journal: &Journal| -> Vec<CommandId> {
+        let begun = journal.begun.as_ref().unwrap();
+        begun.held.iter().map(|spooled| spooled.id).collect()
+    };
+    assert_eq!(ids(&journal), [id(1), id(2)]);
+    spool.append(&[opening(), command(1), command(2)]).unwrap();
+    for number in 0..3 {
+        spool.note(&settled(number, Outcome::Accepted)).unwrap();
+    }
+    spool.tidy(&turn, now()).unwrap();
+    let journal = spool.read().unwrap();
+    assert!(journal.is_opened() && ids(&journal).is_empty());
+}
+
+#[test]
+fn what_is_lost_is_known_after_the_file_was_made_short_and_after_it_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let spools = Spools::of(folder.path());
+    spools.make().unwrap();
+    for session in ["one", "two"] {
+        let spool = spools.of_session(Client::Codex, session);
+        spool.append(&[begun(), command(1), Note::Left(2)]).unwrap();
+        let refused = Outcome::Refused("not_found".to_owned());
+        spool.note(&settled(1, refused)).unwrap();
+        let turn = spool.take_turn().unwrap().unwrap();
+        for _ in 0..2 {
+            spool.tidy(&turn, now()).unwrap();
+            let journal = spool.read().unwrap();
+            assert!(journal.lost().is_nothing(), "it was told");
+            let lost = journal.lost_in_all();
+            assert_eq!((lost.commands["not_found"], lost.left), (1, 2));
+        }
+        spool.append(&[Note::Ended]).unwrap();
+        spool.tidy(&turn, now()).unwrap();
+        assert!(!spool.path().exists());
+    }
+    let lost = spools.lost().read().unwrap().lost_in_all();
+    assert_eq!((lost.commands["not_found"], lost.left), (2, 4));
+    assert!(spools.all().unwrap().is_empty());
 }

@@ -96,7 +96,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-/// One hook: which token it has, how many bytes it writes before it dies, and what the server does.
+/// One hook: who it is, how many bytes it writes before it dies, and what the server does.
 fn hook() -> impl Strategy<Value = (bool, Option<usize>, Vec<Fate>)> {
     let dies = proptest::option::weighted(0.6, 0_usize..400);
     let other = proptest::bool::weighted(0.2);
@@ -131,6 +131,33 @@ proptest! {
             prop_assert!(times == 1 || doubtful, "command {} is lost and not told", number);
         }
         prop_assert!(server.order.is_sorted(), "they go in the order in which they were written");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_renewed_token_of_one_principal_leaves_no_doubt(
+        count in 1_u8..6,
+        hooks in proptest::collection::vec((any::<bool>(), proptest::option::of(0_usize..400), proptest::collection::vec(fate(), 0..6)), 0..8),
+    ) {
+        use crate::agent::Own;
+        use crate::speaker::Speaker;
+        let speaker = |token: &str| {
+            Speaker::Own(Own { token: token.to_owned(), by: "agents of a project".to_owned(), unkept: None }).by()
+        };
+        let written: Vec<Note> = (1..=count).map(command).collect();
+        let mut disk = Disk { bytes: framed(&written), left: None };
+        let mut server = Server::default();
+        for (renewed, left, fates) in hooks {
+            disk.left = left;
+            let by = speaker(if renewed { "slk_new" } else { "slk_old" });
+            run(&mut disk, &mut server, &by, &mut fates.into_iter());
+        }
+        disk.left = None;
+        run(&mut disk, &mut server, &speaker("slk_new"), &mut std::iter::empty());
+        for number in 1..=count {
+            prop_assert_eq!(server.applied.get(&id(number)).copied(), Some(1));
+        }
     }
 }
 
