@@ -109,7 +109,7 @@ async fn what_became_of_an_approach_is_found_in_its_project_by_any_of_its_words(
         assert!((weight - 0.48).abs() < 1e-9, "{pattern}");
         let cited: Vec<&str> = items(&pattern["cited"])
             .iter()
-            .map(|cited| text(&cited["trajectory"]))
+            .map(|cited| text(&cited["record"]))
             .collect();
         let expected = [&stored[1], &stored[0]].map(|one| text(&one["trajectory"]));
         assert_eq!(cited, expected, "the newest first");

@@ -104,6 +104,22 @@ async fn ending_a_task_runs_the_projects_command_and_records_what_truly_happened
     let query = [("scope", task.as_str())];
     let recorded = agent.get("/v1/verifications", &query).await.ok();
     assert_eq!(recorded["items"][0]["recorder"]["kind"], "orchestrator");
+    // Nobody stores what failed, and whoever looks for failures finds it all the same.
+    let failures = [
+        ("scope", PROJECT),
+        ("query", "raise the timeout"),
+        ("failures_only", "true"),
+    ];
+    let found = agent.get("/v1/patterns/search", &failures).await.ok();
+    let pattern = &found["patterns"][0];
+    assert_eq!(
+        (&pattern["failed"], &pattern["approach"]["text"]),
+        (&json!(1), &json!(approach))
+    );
+    assert_eq!(
+        pattern["cited"][0]["verification"],
+        recorded["items"][0]["id"]
+    );
     verified.script("echo fine\n");
     let passed = mcp.call("end_task", end("take the lock by row")).await.ok();
     assert_eq!(passed["state"], "passed", "{passed}");
@@ -121,7 +137,7 @@ async fn ending_a_task_runs_the_projects_command_and_records_what_truly_happened
     );
     let cited = &pattern["cited"][0];
     assert_eq!(cited["reward"], 0.5, "{found}");
-    let place = cited["trajectory"].as_str().expect("it stands somewhere");
+    let place = cited["record"].as_str().expect("it stands somewhere");
     assert!(place.starts_with(&format!("{task}#")), "{found}");
 }
 

@@ -5,29 +5,6 @@ use super::*;
 const OPENING: &str =
     "Cache the headers\nParsed headers are read again and again, and the session table is slow";
 
-fn failed(number: usize, approach: usize, seq: u64, day: u64) -> FailedApproach {
-    let approach = self::approach(APPROACHES[approach]);
-    FailedApproach {
-        task: task(number),
-        seq: Seq::new(seq),
-        verification: VerificationId::from_bytes([u8::try_from(seq).unwrap(); 16]),
-        wording: Wording::of(&approach),
-        approach,
-        reason: format!("reason {}", seq % 3),
-        at: Timestamp::from_ms(START + day * DAY_MS),
-    }
-}
-
-fn any_failed() -> impl Strategy<Value = Vec<FailedApproach>> {
-    let one = (0..5_usize, 0..APPROACHES.len(), 0..90_u64);
-    let all = proptest::collection::vec(one, 0..24);
-    all.prop_map(|all| {
-        let numbered = all.into_iter().zip(100..);
-        let failed = numbered.map(|((task, approach, day), seq)| failed(task, approach, seq, day));
-        failed.collect()
-    })
-}
-
 fn warned(failed: &[FailedApproach], trajectories: &[Trajectory]) -> Vec<Warning> {
     let config = BankConfig::default();
     let titles = BTreeMap::new();
@@ -39,6 +16,30 @@ fn warned(failed: &[FailedApproach], trajectories: &[Trajectory]) -> Vec<Warning
 fn texts(warnings: &[Warning]) -> Vec<&str> {
     let texts = warnings.iter().map(|one| one.approach.text.as_str());
     texts.collect()
+}
+
+#[test]
+fn where_not_all_can_be_worded_anew_a_failure_is_left_out_by_its_age_and_not_by_what_tells_of_it() {
+    let said = |day| Said {
+        task: 1,
+        kind: 0,
+        approach: 0,
+        again: false,
+        ended: Ended::Failed,
+        reward: -1.0,
+        day,
+        kept: false,
+    };
+    let told = trajectories(&[said(1)]);
+    let mut one = failed(2, 0, 100, 2);
+    one.wording = Wording::default();
+    let called = BTreeMap::new();
+    let bytes = one.approach.bytes();
+    let (trials, cut) = trials(told.iter(), [&one].into_iter(), &called, Room::of(bytes));
+    let [left] = &trials[..] else {
+        panic!("there is room for one")
+    };
+    assert_eq!((left.verification, cut), (Some(one.verification), true));
 }
 
 #[test]
