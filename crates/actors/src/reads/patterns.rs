@@ -72,11 +72,12 @@ pub(super) struct WarnedOf {
     pub(super) cut: bool,
 }
 
-/// What a task is warned of, by what failed in the others of its project; nothing where the scope is no task that was opened.
+/// What a task is warned of, by what failed in the others of its project and is like what it was opened with, or like `about`;
+/// nothing where the scope is no task that was opened.
 pub(super) async fn warned_of<P: Protocol>(
     protocol: P,
     txn: &mut impl Txn,
-    scope: &Scope,
+    (scope, about): (&Scope, &str),
     config: &BankConfig,
 ) -> Result<WarnedOf, Error> {
     let project = scope.at_level(Level::Project);
@@ -92,7 +93,8 @@ pub(super) async fn warned_of<P: Protocol>(
     let called = Called::in_tasks_of(txn, scope, &failed.rows).await?;
     let opening = opening_text(&task.title, &task.description);
     let (failures, titles) = (&failed.rows, &called.titles);
-    let (warnings, cut) = warnings(scope, &opening, failures, titles, &told.rows, config);
+    let asked = [opening.as_str(), about];
+    let (warnings, cut) = warnings(scope, &asked, failures, titles, &told.rows, config);
     Ok(WarnedOf {
         warnings,
         cut: cut || failed.cut || told.cut || called.cut,

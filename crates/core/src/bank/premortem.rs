@@ -65,19 +65,20 @@ struct Group<'a> {
     words: Words,
 }
 
-/// What a task that was opened with these words is warned of: approaches of other tasks that failed and whose words, or those of
-/// what their tasks were called, are like its own. Trajectories say what theirs was called; of approaches that failed, `titles`
+/// What a task is warned of by the texts that say what it is about, each by itself, such as the words that it was opened with:
+/// approaches of other tasks that failed and whose words, or those of what their tasks were called, are like one of these. Trajectories say what theirs was called; of approaches that failed, `titles`
 /// does, as far as it is known. What is most alike and did worst comes first. Says as well whether there is more than is told.
 #[must_use]
 pub fn warnings(
     task: &Scope,
-    opening: &str,
+    asked: &[&str],
     failed: &[FailedApproach],
     titles: &BTreeMap<Scope, String>,
     trajectories: &[Trajectory],
     config: &BankConfig,
 ) -> (Vec<Warning>, bool) {
-    let asked = Words::of_text(opening);
+    let asked = asked.iter().map(|text| Words::of_text(text));
+    let asked: Vec<Words> = asked.filter(|words| !words.is_empty()).collect();
     if asked.is_empty() {
         return (Vec::new(), false);
     }
@@ -89,7 +90,8 @@ pub fn warnings(
     let groups = groups(trials, config);
     let mut alike: Vec<(f64, Signature, &Group<'_>)> = Vec::new();
     for (signature, group) in &groups {
-        let share = asked.in_common(&group.words);
+        let shares = asked.iter().filter_map(|one| one.in_common(&group.words));
+        let share = shares.max_by(f64::total_cmp);
         if let Some(share) = share.filter(|_| group.tally.failed > 0) {
             let rate = group.tally.success_rate(config);
             let rank = share * (1.0 - group.tally.weight) * (1.0 - rate);

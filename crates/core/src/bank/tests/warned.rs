@@ -8,7 +8,7 @@ const OPENING: &str =
 fn warned(failed: &[FailedApproach], trajectories: &[Trajectory]) -> Vec<Warning> {
     let config = BankConfig::default();
     let titles = BTreeMap::new();
-    let (warnings, cut) = warnings(&task(0), OPENING, failed, &titles, trajectories, &config);
+    let (warnings, cut) = warnings(&task(0), &[OPENING], failed, &titles, trajectories, &config);
     assert!(!cut);
     warnings
 }
@@ -66,6 +66,30 @@ fn a_task_is_warned_of_what_failed_elsewhere_and_is_like_it() {
 }
 
 #[test]
+fn what_else_a_task_is_about_is_compared_by_itself() {
+    let all = [failed(1, 0, 100, 1), failed(1, 2, 101, 1)];
+    let config = BankConfig::default();
+    let found = |asked: &[&str]| {
+        let (found, _) = warnings(&task(0), asked, &all, &BTreeMap::new(), &[], &config);
+        let texts = found.into_iter().map(|one| one.approach.text);
+        texts.collect::<BTreeSet<_>>()
+    };
+    let texts = |numbers: &[usize]| {
+        let texts = numbers.iter().map(|number| APPROACHES[*number].to_owned());
+        texts.collect::<BTreeSet<_>>()
+    };
+    let plain = "The conversation of somebody";
+    assert_eq!(found(&[plain]), texts(&[]));
+    assert_eq!(found(&[plain, "the upload is to be retried"]), texts(&[2]));
+    assert_eq!(
+        found(&[OPENING, "the upload is to be retried"]),
+        texts(&[0, 2])
+    );
+    // A word of each says nothing.
+    assert_eq!(found(&["upload a picture", "retry the login"]), texts(&[]));
+}
+
+#[test]
 fn what_a_task_was_called_counts_beside_what_was_done() {
     let said = Said {
         task: 1,
@@ -94,7 +118,7 @@ fn what_the_task_of_a_verification_that_failed_was_called_counts_as_well() {
     let all = [failed(1, 2, 100, 1), failed(2, 2, 101, 2)];
     let called = |number, title: &str| BTreeMap::from([(task(number), title.to_owned())]);
     let config = BankConfig::default();
-    let found = |titles| warnings(&task(0), OPENING, &all, &titles, &[], &config).0;
+    let found = |titles| warnings(&task(0), &[OPENING], &all, &titles, &[], &config).0;
     assert!(found(called(1, "Another thing altogether")).is_empty());
     // What another task was called says nothing of these.
     assert!(found(called(3, "Cache parsed headers of the session")).is_empty());
@@ -126,7 +150,14 @@ fn what_worked_more_often_warns_less_and_what_never_failed_not_at_all() {
     let first = |said: &[Said]| {
         let all = trajectories(said);
         let config = BankConfig::default();
-        let (found, _) = warnings(&task(0), &opening, &[], &BTreeMap::new(), &all, &config);
+        let (found, _) = warnings(
+            &task(0),
+            &[opening.as_str()],
+            &[],
+            &BTreeMap::new(),
+            &all,
+            &config,
+        );
         assert_eq!(found.len(), 2);
         found[0].approach.text.clone()
     };
@@ -142,7 +173,7 @@ fn what_worked_more_often_warns_less_and_what_never_failed_not_at_all() {
 fn a_task_that_says_nothing_is_warned_of_nothing() {
     let (found, cut) = warnings(
         &task(0),
-        "the of",
+        &["the of", ""],
         &[failed(1, 0, 100, 1)],
         &BTreeMap::new(),
         &[],
@@ -167,7 +198,7 @@ fn of_very_many_failures_the_most_alike_are_told_and_that_there_are_more() {
         })
         .collect();
     let config = BankConfig::default();
-    let (found, cut) = warnings(&task(0), OPENING, &all, &BTreeMap::new(), &[], &config);
+    let (found, cut) = warnings(&task(0), &[OPENING], &all, &BTreeMap::new(), &[], &config);
     assert_eq!((found.len(), cut), (WARNINGS_MAX, true));
 }
 
