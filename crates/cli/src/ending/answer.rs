@@ -47,7 +47,8 @@ const LEFT_AGE_MS_MAX: u64 = 7 * DAY_MS;
 const PUBLISHED_WAIT_MS: u64 = 10_000;
 
 impl Ending {
-    /// Answers requests of one task, the earlier one first, but for those that are answered. What cannot be asked or told is
+    /// Answers requests of one task, the earlier one first, but for those that are answered, of which it stores what is left of
+    /// the task where they passed. What cannot be asked or told is
     /// noted, and holds nobody up.
     pub(super) async fn answer(&self, asked: &[EventView]) {
         let (mut open, mut passed) = (Vec::new(), Vec::new());
@@ -77,6 +78,7 @@ impl Ending {
             Ok(minted) => minted,
             Err(failure) => {
                 open.iter().for_each(|event| passed_over(event, &failure));
+                passed.iter().for_each(|event| not_left(event, &failure));
                 return;
             }
         };

@@ -66,8 +66,9 @@ struct Group<'a> {
 }
 
 /// What a task is warned of by the texts that say what it is about, each by itself, such as the words that it was opened with:
-/// approaches of other tasks that failed and whose words, or those of what their tasks were called, are like one of these. Trajectories say what theirs was called; of approaches that failed, `titles`
-/// does, as far as it is known. What is most alike and did worst comes first. Says as well whether there is more than is told.
+/// approaches of other tasks that failed and whose words, or those of what their tasks were called, are like one of these.
+/// Trajectories say what theirs was called; of approaches that failed, `titles` does, as far as it is known. What is most alike
+/// and did worst comes first. Says as well whether there is more than is told.
 #[must_use]
 pub fn warnings(
     task: &Scope,
