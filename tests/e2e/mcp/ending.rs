@@ -139,8 +139,8 @@ async fn ending_a_task_runs_the_projects_command_and_records_what_truly_happened
     assert_eq!(cited["reward"], 0.5, "{found}");
     let place = cited["record"].as_str().expect("it stands somewhere");
     assert!(place.starts_with(&format!("{task}#")), "{found}");
-    // Who ends again what has passed adds no second success, whatever the order of the words. What is left of one request is stored
-    // before the next one is answered.
+    // Who ends again what has passed adds no second success, whatever the order of the words. What is left of one request is
+    // stored before the next one is answered.
     let again = ["by row, take the lock", "queue the carts"];
     for approach in again {
         let passed = mcp.call("end_task", end(approach)).await.ok();

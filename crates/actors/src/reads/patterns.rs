@@ -1,8 +1,8 @@
 //! Reading the reasoning bank: which patterns a project has, and which failures a task is warned of.
 //!
-//! Owns which trajectories and which approaches that failed are looked at, and how many: of trajectories the newest, and of what
-//! failed what lies at the end of its range, by worktree and task; and of how many tasks the titles are. What follows from them is
-//! `core::bank`'s.
+//! Owns which trajectories and which approaches that failed are looked at, and how many: of trajectories the newest, and of
+//! what failed what lies at the end of its range, by worktree and task; and of how many tasks the titles are. What follows
+//! from them is `core::bank`'s.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

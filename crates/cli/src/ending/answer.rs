@@ -48,8 +48,7 @@ const PUBLISHED_WAIT_MS: u64 = 10_000;
 
 impl Ending {
     /// Answers requests of one task, the earlier one first, but for those that are answered, of which it stores what is left of
-    /// the task where they passed. What cannot be asked or told is
-    /// noted, and holds nobody up.
+    /// the task where they passed. What cannot be asked or told is noted, and holds nobody up.
     pub(super) async fn answer(&self, asked: &[EventView]) {
         let (mut open, mut passed) = (Vec::new(), Vec::new());
         for event in asked {
