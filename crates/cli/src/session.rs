@@ -5,7 +5,7 @@
 //! server does what it is asked for, and nothing because it is night.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use reqwest::Url;
@@ -91,6 +91,12 @@ impl Session {
         self.data.context()?.scope.ok_or_else(|| {
             Failure::Usage("no scope is named: pass --scope, or set SILLOK_SCOPE".to_owned())
         })
+    }
+
+    /// The data directory's folder, where there is one on this machine.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        Some(self.data.path()).filter(|path| path.is_dir())
     }
 
     /// Stops the server that was started for this session, if one was.

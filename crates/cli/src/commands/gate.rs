@@ -2,6 +2,7 @@
 //!
 //! Owns which work tree that is, and how verdicts are shown. How they come into an answer is [`sillok_server::gate`]'s.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use sillok_core::gate::Verdict;
@@ -30,15 +31,25 @@ pub struct Elsewhere {
 }
 
 /// What was found, held against a work tree: its citations are as they are by now, and what is stale is left out, counted, and
-/// given beside.
-pub async fn checked(answer: RecallAnswer, tree: Option<WorkTree>) -> (RecallAnswer, Elsewhere) {
+/// given beside. What was searched for is kept in `memory`, where there is such a folder, for the next command.
+pub async fn checked(
+    answer: RecallAnswer,
+    tree: Option<WorkTree>,
+    memory: Option<&Path>,
+) -> (RecallAnswer, Elsewhere) {
     let Some(tree) = tree else {
         return (answer, Elsewhere::default());
     };
     let root = tree.path().to_owned();
+    let gate = match memory {
+        Some(folder) => Gate::of(&tree).remembering(memory_of(folder, &root)),
+        None => Gate::of(&tree),
+    };
     let mut held = answer.clone();
     let checked = tokio::task::spawn_blocking(move || {
-        let displaced = hold(&mut held, &Gate::of(&tree), Budget::PATIENT);
+        let displaced = hold(&mut held, &gate, Budget::PATIENT);
+        // What is not kept is searched for again.
+        let _ = gate.write();
         (held, displaced)
     });
     // A panic in there is one of ours: nothing is said of the results, as without a work tree.
@@ -46,6 +57,12 @@ pub async fn checked(answer: RecallAnswer, tree: Option<WorkTree>) -> (RecallAns
         Ok((held, displaced)) => (held, Elsewhere { root, displaced }),
         Err(_panic) => (answer, Elsewhere::default()),
     }
+}
+
+/// Where what is known of a work tree is kept: a file for each.
+fn memory_of(folder: &Path, root: &Path) -> PathBuf {
+    let name = blake3::hash(root.as_os_str().as_bytes()).to_hex();
+    folder.join(format!("gate-{}.json", &name[..16]))
 }
 
 /// Says for a task what is gone or lies elsewhere at the main branch as well, so that all hear of it. What the server refuses is

@@ -59,7 +59,7 @@ pub async fn run(session: &Session, recall: Recall) -> Result<(), Failure> {
         check: (names_tree || tree.is_some()).then_some(false),
     };
     let answer = ask(session, request, is_said).await?;
-    let (answer, displaced) = gate::checked(answer, tree).await;
+    let (answer, displaced) = gate::checked(answer, tree, session.folder()).await;
     session.output.show(&answer, |style| {
         let elsewhere = answer.at.as_ref().and_then(elsewhere);
         let lacking = (!answer.whole).then(|| LACKING.to_owned());

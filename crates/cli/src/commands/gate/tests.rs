@@ -80,7 +80,9 @@ async fn what_is_told_of_a_result_is_what_is_not_as_it_was() {
     fs::rename(root.join("b.rs"), root.join("moved.rs")).unwrap();
     fs::remove_file(root.join("c.rs")).unwrap();
     let named = tree(Some(root.to_owned())).unwrap();
-    let (told, elsewhere) = checked(found.clone(), named).await;
+    let memory = tempfile::tempdir().unwrap();
+    let kept = Some(memory.path());
+    let (told, elsewhere) = checked(found.clone(), named, kept).await;
     assert_eq!(elsewhere.displaced.gone.len(), 1);
     assert!(left_out(&told).unwrap().starts_with("1 more"));
     let shown = |place: usize| lines(&told.results[place]).collect::<Vec<String>>();
@@ -88,7 +90,7 @@ async fn what_is_told_of_a_result_is_what_is_not_as_it_was() {
     assert_eq!(shown(1), ["moved: file b.rs:1-3 lies elsewhere by now"]);
     assert!(shown(2).is_empty(), "it rests on nothing here");
     let none = tree(Some(NO_TREE.into())).unwrap();
-    let (as_it_was, _) = checked(found, none).await;
+    let (as_it_was, _) = checked(found, none, kept).await;
     assert_eq!((as_it_was.stale, as_it_was.results.len()), (0, 4));
     assert_eq!(left_out(&as_it_was), None);
 }
