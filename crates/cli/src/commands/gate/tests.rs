@@ -84,6 +84,8 @@ async fn what_is_told_of_a_result_is_what_is_not_as_it_was() {
     let kept = Some(memory.path());
     let (told, elsewhere) = checked(found.clone(), named, kept).await;
     assert_eq!(elsewhere.displaced.gone.len(), 1);
+    let files = fs::read_dir(memory.path()).unwrap();
+    assert_eq!(files.count(), 1, "what moved is found again at once");
     assert!(left_out(&told).unwrap().starts_with("1 more"));
     let shown = |place: usize| lines(&told.results[place]).collect::<Vec<String>>();
     assert_eq!(shown(0), ["valid: the code that it rests on is as it was"]);
