@@ -109,7 +109,7 @@ async fn what_became_of_an_approach_is_found_in_its_project_by_any_of_its_words(
         assert!((weight - 0.48).abs() < 1e-9, "{pattern}");
         let cited: Vec<&str> = items(&pattern["cited"])
             .iter()
-            .map(|cited| text(&cited["trajectory"]))
+            .map(|cited| text(&cited["record"]))
             .collect();
         let expected = [&stored[1], &stored[0]].map(|one| text(&one["trajectory"]));
         assert_eq!(cited, expected, "the newest first");
@@ -259,6 +259,30 @@ async fn a_task_is_warned_of_what_failed_in_others_and_a_warning_moves_no_decisi
     assert!(!own.any(|approach| approach == ANOTHER));
     assert!(brief(&admin, PROJECT, 10).await["warnings"].is_null());
     audited(&world);
+}
+
+#[tokio::test]
+async fn what_a_task_is_about_warns_it_beside_the_words_that_it_was_opened_with() {
+    let world = World::start().await;
+    let admin = world.admin();
+    let orchestrator = world.principal(PrincipalKind::Orchestrator, PROJECT).await;
+    let task = worktree_task(PROJECT, "failed");
+    let record = closed(&world, &task, "failed").await;
+    let body = went(&task, record, (TRIED, "failed", -1.0));
+    orchestrator.post("/v1/trajectories", &body).await.ok();
+    let plain = worktree_task(PROJECT, "plain");
+    let opened = json!({ "scope": plain, "title": "t", "description": "" });
+    admin.post("/v1/tasks", &opened).await.ok();
+    assert!(brief(&admin, &plain, 10).await["warnings"].is_null());
+    let about = |text: &str| json!({ "scope": plain, "about": text });
+    let told = admin.post("/v1/brief", &about(TITLE)).await.ok();
+    let [warning] = items(&told["warnings"]) else {
+        panic!("{told}")
+    };
+    assert_eq!(warning["approach"]["text"], TRIED);
+    let long = about(&"x".repeat(8 * 1_024 + 1));
+    let refused = admin.post("/v1/brief", &long).await;
+    refused.refused(413, "too_large");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sillok_core::gate::Text;
 use sillok_core::principal::PrincipalKind;
 
 use crate::harness::{Client, PROJECT, Ran, WORKTREE, World, phrase};
@@ -226,6 +227,13 @@ async fn what_is_so_at_the_main_branch_as_well_leaves_recall_or_is_cited_where_i
     tree.run(dir, &words).ended(0);
     let answer = tree.recall(dir, PROJECT, &["--work-tree", "none"]);
     assert!(of(&answer, &tree.reader).is_some(), "{answer}");
+    // A person has judged it at that commit. What is found at another one counts.
+    tree.recall(dir, &task, &[]);
+    let back = tree.head(&tree.reader).await;
+    assert_eq!(back["status"], reader["status"], "{back}");
+    git(dir, &["commit", "--quiet", "--allow-empty", "-m", "third"]);
+    tree.recall(dir, &task, &[]);
+    assert_eq!(tree.head(&tree.reader).await["status"], "archived");
     assert_eq!(tree.world.sillok("audit verify --json").json()["ok"], true);
 }
 
@@ -258,12 +266,23 @@ async fn nothing_outside_a_work_tree_is_read_and_nothing_that_is_no_file() {
     assert!(began.elapsed() < PATIENCE, "something was waited for");
 }
 
+/// What a file holds that no other does.
+fn module(name: &str) -> String {
+    format!("# {name}\n{READER}")
+}
+
+/// What a citation of a whole file says of it.
+fn print_of(text: &str) -> String {
+    let print = Text::of(text.as_bytes()).fingerprint(None);
+    print.expect("a whole file has one").to_string()
+}
+
 /// An entry of the worktree about a file, written over HTTP: its id.
 async fn about(client: &Client, word: &str, file: &str) -> String {
     let body = json!({
         "scope": WORKTREE,
         "content": format!("{word} {}", phrase()),
-        "citations": [{ "kind": "file", "path": file }],
+        "citations": [{ "kind": "file", "path": file, "fingerprint": print_of(&module(file)) }],
     });
     let written = client.post("/v1/entries", &body).await.ok();
     written["entry"]
@@ -276,7 +295,7 @@ async fn about(client: &Client, word: &str, file: &str) -> String {
 async fn a_server_that_has_the_work_tree_on_its_disk_holds_what_it_recalls_against_it() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["kept.py", "gone.py"] {
-        fs::write(folder.path().join(name), READER).unwrap();
+        fs::write(folder.path().join(name), module(name)).unwrap();
     }
     let named = format!("{{ \"{WORKTREE}\" = \"{}\" }}", folder.path().display());
     let world = World::start_with(|launch| launch.env("SILLOK__GRAPH__WORK_TREES", &named)).await;
@@ -305,6 +324,38 @@ async fn a_server_that_has_the_work_tree_on_its_disk_holds_what_it_recalls_again
     assert_eq!(gate(&nowhere, &gone), Some("unverifiable"), "{nowhere}");
 }
 
+/// The commit that a work tree stands at.
+fn head_of(dir: &Path) -> String {
+    let mut command = Command::new("git");
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"] {
+        command.env_remove(variable);
+    }
+    let found = command
+        .arg("-C")
+        .arg(dir)
+        .args(["rev-parse", "HEAD"])
+        .output();
+    let found = found.expect("git can be started").stdout;
+    let hash = String::from_utf8(found).expect("a hash is text");
+    hash.trim().to_owned()
+}
+
+/// Waits until the head of an entry is as it should be.
+async fn becomes(world: &World, entry: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let began = Instant::now();
+    loop {
+        let found = world.admin().get("/v1/entry", &[("id", entry)]).await.ok();
+        if is_so(&found["head"]) {
+            return found["head"].clone();
+        }
+        assert!(
+            began.elapsed() < PATIENCE,
+            "it does not come to it: {found}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_server_reports_behind_its_answer_what_is_gone_at_the_main_branch() {
     let folder = tempfile::tempdir().unwrap();
@@ -321,8 +372,8 @@ async fn a_server_reports_behind_its_answer_what_is_gone_at_the_main_branch() {
     let body = json!({
         "scope": WORKTREE,
         "content": format!("{word} gone.py is read at the start"),
-        "citations": [{ "kind": "file", "path": "gone.py" }],
-        "commit": { "hash": head.trim(), "repository": "r" },
+        "citations": [{ "kind": "file", "path": "gone.py", "fingerprint": print_of(READER) }],
+        "commit": { "hash": head_of(dir), "repository": "r" },
     });
     let written = agent.post("/v1/entries", &body).await.ok();
     let entry = written["entry"].as_str().unwrap();
@@ -331,16 +382,11 @@ async fn a_server_reports_behind_its_answer_what_is_gone_at_the_main_branch() {
     let asked = json!({ "scope": task, "query": word });
     let answer = agent.post("/v1/recall", &asked).await.ok();
     assert_eq!((gate(&answer, entry), &answer["stale"]), (None, &json!(1)));
-    let began = Instant::now();
-    loop {
-        let found = world.admin().get("/v1/entry", &[("id", entry)]).await.ok();
-        if found["head"]["status"] == "archived" {
-            break;
-        }
-        assert!(
-            began.elapsed() < PATIENCE,
-            "it never leaves recall: {found}"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    // The word of an agent is counted. That of an orchestrator takes the entry out.
+    let told = becomes(&world, entry, |head| head["usage"]["stale"] == 1).await;
+    assert_ne!(told["status"], "archived", "{told}");
+    let orchestrator = world.principal(PrincipalKind::Orchestrator, WORKTREE).await;
+    let answer = orchestrator.post("/v1/recall", &asked).await.ok();
+    assert_eq!((gate(&answer, entry), &answer["stale"]), (None, &json!(1)));
+    becomes(&world, entry, |head| head["status"] == "archived").await;
 }

@@ -9,6 +9,7 @@ mod pattern;
 mod premortem;
 mod search;
 mod trajectory;
+mod trial;
 
 pub use pattern::{Cited, Pattern, Signature, Tally};
 pub use premortem::{Warned, Warning, warnings};

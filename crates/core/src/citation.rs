@@ -12,6 +12,10 @@ use crate::limits::{CITATION_BYTES_MAX, CITATIONS_MAX, SHORT_TEXT_BYTES_MAX};
 use crate::principal::PrincipalId;
 use crate::time::Timestamp;
 
+mod hash;
+
+pub use hash::CitationsHash;
+
 /// A stretch of a text of the audit log: of a record's, or of what a task was opened with (its title, a line
 /// break, its description).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

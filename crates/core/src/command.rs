@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::anchor::NewAnchor;
 use crate::bank::NewTrajectory;
-use crate::citation::Citation;
+use crate::citation::{Citation, CitationsHash};
 use crate::commit::CommitName;
 use crate::decision::{Rank, Reach, RelationName};
 use crate::erasure::{Erase, EraseMemory, EraseVerifications};
@@ -252,6 +252,8 @@ pub enum GateFound {
     Stale,
     /// The same lies elsewhere.
     Moved {
+        /// What the entry rested on when it was looked at.
+        seen: CitationsHash,
         /// All that it rests on, in its order, with the places where it lies.
         citations: Vec<Citation>,
     },

@@ -142,6 +142,8 @@ pub enum Reason {
     Ambiguous,
     /// It is not in its place, and not all of the work tree was looked through.
     NotSearched,
+    /// Nothing lies there, and the citation says nothing that could be looked for elsewhere.
+    NothingToFind,
 }
 
 impl Reason {
@@ -165,6 +167,7 @@ impl Reason {
             Self::NothingToCompare => "is there, and nothing tells whether it is the same",
             Self::Ambiguous => "may lie in several places by now",
             Self::NotSearched => "is not there; elsewhere not all was looked through",
+            Self::NothingToFind => "is not there, and nothing tells what to look for elsewhere",
         }
     }
 }
@@ -189,30 +192,20 @@ pub const fn is_checked(citation: &Citation) -> bool {
 /// Whether what was seen of a citation leaves open where it is, so that the same is to be looked for elsewhere.
 #[must_use]
 pub fn is_sought(citation: &Citation, sight: &Sight) -> bool {
-    matches!(
-        look(citation, sight),
-        Look::Missing {
-            is_sought: true,
-            ..
-        }
-    )
+    matches!(look(citation, sight), Look::Missing(_))
 }
 
 /// What a citation is by what was seen of it in its place, and by what a search found elsewhere, which counts where
 /// [`is_sought`] says so; none for one that the gate does not look at.
 ///
 /// Only what is not in its place and nowhere else is stale, and that only where all was looked through: what nobody saw
-/// is not gone.
+/// is not gone, nor is what nobody could know again elsewhere.
 #[must_use]
 pub fn judge(citation: &Citation, sight: &Sight, search: &Search) -> Option<Judgement> {
     let reason = match look(citation, sight) {
         Look::Unchecked => return None,
         Look::Certain(verdict, reason) => return Some(Judgement::plain(verdict, reason)),
-        Look::Missing {
-            reason,
-            is_sought: false,
-        } => return Some(Judgement::plain(Verdict::Stale, reason)),
-        Look::Missing { reason, .. } => reason,
+        Look::Missing(reason) => reason,
     };
     Some(match choose(&search.places, citation) {
         Choice::One(place) => Judgement {
@@ -255,21 +248,13 @@ enum Look {
     Unchecked,
     /// What it is, wherever else the same may lie.
     Certain(Verdict, Reason),
-    /// It is not there.
-    Missing {
-        reason: Reason,
-        /// Whether it says what could be found again.
-        is_sought: bool,
-    },
+    /// It is not there, and says what could be found again.
+    Missing(Reason),
 }
 
 fn look(citation: &Citation, sight: &Sight) -> Look {
     let unverifiable = |reason| Look::Certain(Verdict::Unverifiable, reason);
     let valid = |reason| Look::Certain(Verdict::Valid, reason);
-    let missing = |reason| Look::Missing {
-        reason,
-        is_sought: is_findable(citation),
-    };
     if !is_checked(citation) {
         return Look::Unchecked;
     }
@@ -277,7 +262,9 @@ fn look(citation: &Citation, sight: &Sight) -> Look {
         (Sight::NoTree, _) => unverifiable(Reason::NoWorkTree),
         (Sight::Refused(refusal), _) => unverifiable(Reason::Refused(*refusal)),
         (Sight::Unread(why), _) => unverifiable(Reason::Unread(*why)),
-        (Sight::Gone, _) => missing(Reason::Gone),
+        (Sight::Gone, _) if is_findable(citation) => Look::Missing(Reason::Gone),
+        // It may have been renamed as well as deleted.
+        (Sight::Gone, _) => unverifiable(Reason::NothingToFind),
         (
             Sight::Lines(_),
             Citation::File {
@@ -294,14 +281,14 @@ fn look(citation: &Citation, sight: &Sight) -> Look {
             },
         ) => match Fingerprint::parse(cited) {
             Some(cited) if cited == *seen => valid(Reason::Matches),
-            Some(_) => missing(Reason::Changed),
+            Some(_) => Look::Missing(Reason::Changed),
             None => unverifiable(Reason::NothingToCompare),
         },
         (Sight::Symbol(named), Citation::Symbol { signature, .. }) => match (named, signature) {
-            (Named::Nothing, _) => missing(Reason::Gone),
+            (Named::Nothing, _) => Look::Missing(Reason::Gone),
             (Named::Same | Named::Other, None) => valid(Reason::Exists),
             (Named::Same, Some(_)) => valid(Reason::Matches),
-            (Named::Other, Some(_)) => missing(Reason::Changed),
+            (Named::Other, Some(_)) => Look::Missing(Reason::Changed),
         },
         // Lines without a fingerprint. That whoever looked takes one kind for the other says nothing of the code.
         (Sight::Lines(_) | Sight::Symbol(_), _) => unverifiable(Reason::NothingToCompare),

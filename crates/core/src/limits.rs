@@ -139,8 +139,6 @@ pub const ERASED_EVENTS_MAX: usize = 4_096;
 pub const ERASED_REST_BYTES_MAX: usize = 2 << 20;
 /// Bytes of what is left that one event of an erasure names, unless a single one is larger.
 pub const ERASURE_BYTES_MAX: usize = 48 << 10;
-/// Tasks that have to find an entry stale, one of them at the main branch, where none of them may write entries in its scope.
-pub const STALE_TASKS_MIN: u64 = 2;
 /// Entries that one command takes out of recall.
 pub const RETIRED_MAX: usize = 1_024;
 /// The best entries of each task that a plan keeps.

@@ -15,6 +15,7 @@ use crate::commit::CommitName;
 use crate::config::RetentionConfig;
 use crate::entry::{Detail, Head, Kind, Table};
 use crate::id::{EntryId, VerificationId};
+use crate::permission::Access;
 use crate::scope::{Level, Scope};
 use crate::time::{DAY_MS, Timestamp};
 
@@ -81,6 +82,16 @@ impl Retirement {
             Self::Wrong => "wrong",
             Self::Stale { .. } => "stale",
         }
+    }
+}
+
+/// The leave that it takes to have an entry of this level leave recall by saying that what it rests on is gone. It is whoever
+/// decides there, and in a project whoever may write its entries. No agent has it anywhere, and in an organisation only a person.
+#[must_use]
+pub const fn stale_access(level: Level) -> Access {
+    match level {
+        Level::Project => Access::Entries,
+        Level::Task | Level::Worktree | Level::Org => Access::Decide,
     }
 }
 

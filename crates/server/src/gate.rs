@@ -97,6 +97,7 @@ pub fn reports(
             let found = match there.checked.verdict {
                 Verdict::Stale if is_gone && there.is_lost => GateFound::Stale,
                 Verdict::Moved => GateFound::Moved {
+                    seen: result.citations.clone(),
                     citations: entry.refreshed(&result.citations, &there.checked),
                 },
                 _ => return None,

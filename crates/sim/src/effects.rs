@@ -50,7 +50,7 @@ impl Effects {
 }
 
 /// What every batch of 1,000 seeds must have seen.
-pub const EXPECTED: [&str; 189] = [
+pub const EXPECTED: [&str; 191] = [
     "actor killed with a command in flight",
     "anchor dropped",
     "anchor followed to evidence",
@@ -197,6 +197,7 @@ pub const EXPECTED: [&str; 189] = [
     "repeat answered from its record",
     "reply overtaken by a later one",
     "report of a former version refused",
+    "report of former places refused",
     "request carried out twice",
     "request overtaken by a later one",
     "request waited for a paused node",
@@ -213,6 +214,7 @@ pub const EXPECTED: [&str; 189] = [
     "slot taken back by the next run of its owner",
     "slot taken from an owner whose run was over",
     "slow commit met another writer",
+    "stale word behind a task's own left out",
     "stale word of one task counted",
     "state resolved",
     "store out of reach of a node",

@@ -42,7 +42,7 @@ pub(super) fn bank(tour: &mut Tour) {
     let found = tour.json("pattern search", &words);
     let pattern = &found["patterns"][0];
     assert_eq!(pattern["failed"], 1, "{found}");
-    assert_eq!(pattern["cited"][0]["trajectory"], stored["trajectory"]);
+    assert_eq!(pattern["cited"][0]["record"], stored["trajectory"]);
     let none = tour.json("pattern search", &["retry an upload", "--scope", PROJECT]);
     assert_eq!(none, json!({ "patterns": [] }));
 }

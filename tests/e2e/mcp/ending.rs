@@ -104,6 +104,22 @@ async fn ending_a_task_runs_the_projects_command_and_records_what_truly_happened
     let query = [("scope", task.as_str())];
     let recorded = agent.get("/v1/verifications", &query).await.ok();
     assert_eq!(recorded["items"][0]["recorder"]["kind"], "orchestrator");
+    // Nobody stores what failed, and whoever looks for failures finds it all the same.
+    let failures = [
+        ("scope", PROJECT),
+        ("query", "raise the timeout"),
+        ("failures_only", "true"),
+    ];
+    let found = agent.get("/v1/patterns/search", &failures).await.ok();
+    let pattern = &found["patterns"][0];
+    assert_eq!(
+        (&pattern["failed"], &pattern["approach"]["text"]),
+        (&json!(1), &json!(approach))
+    );
+    assert_eq!(
+        pattern["cited"][0]["verification"],
+        recorded["items"][0]["id"]
+    );
     verified.script("echo fine\n");
     let passed = mcp.call("end_task", end("take the lock by row")).await.ok();
     assert_eq!(passed["state"], "passed", "{passed}");
@@ -121,8 +137,19 @@ async fn ending_a_task_runs_the_projects_command_and_records_what_truly_happened
     );
     let cited = &pattern["cited"][0];
     assert_eq!(cited["reward"], 0.5, "{found}");
-    let place = cited["trajectory"].as_str().expect("it stands somewhere");
+    let place = cited["record"].as_str().expect("it stands somewhere");
     assert!(place.starts_with(&format!("{task}#")), "{found}");
+    // Who ends again what has passed adds no second success, whatever the order of the words. What is left of one request is
+    // stored before the next one is answered.
+    let again = ["by row, take the lock", "queue the carts"];
+    for approach in again {
+        let passed = mcp.call("end_task", end(approach)).await.ok();
+        assert_eq!(passed["state"], "passed", "{passed}");
+    }
+    let queued = [("scope", PROJECT), ("query", "queue carts")];
+    comes(&agent, "/v1/patterns/search", &queued, is_there).await;
+    let found = agent.get("/v1/patterns/search", &sought).await.ok();
+    assert_eq!(found["patterns"][0]["succeeded"], 1, "{found}");
 }
 
 #[tokio::test]
@@ -197,6 +224,62 @@ async fn what_is_recorded_and_was_told_to_nobody_is_told_and_not_run_again() {
     assert_eq!(answered["state"], "failed", "{answered}");
     assert_eq!(answered["verification"], recorded["verification"]);
     mcp.call("end_task", held_up).await.ok();
+    assert_eq!(verified.runs(), 1);
+}
+
+#[tokio::test]
+async fn each_approach_of_those_who_are_answered_by_one_run_is_left() {
+    let verified = Verified::start().await;
+    verified.script("echo run >> runs\nsleep 5\n");
+    let world = &verified.world;
+    let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
+    let (mut mcp, first) = task(&agent, world).await;
+    ask(&mut mcp, &first).await;
+    verified.until_it_runs().await;
+    let (mut mcp, second) = task(&agent, world).await;
+    let approaches = ["take the lock by row", "queue the carts"];
+    for approach in approaches {
+        let end =
+            json!({ "task": second, "summary": phrase(), "approach": approach, "wait_ms": 0 });
+        mcp.call("end_task", end).await.ok();
+    }
+    for approach in approaches {
+        let sought = [("scope", PROJECT), ("query", approach)];
+        let is_there = |found: &Value| {
+            let first = &found["patterns"][0];
+            first["approach"]["text"] == approach && first["succeeded"] == 1
+        };
+        comes(&agent, "/v1/patterns/search", &sought, is_there).await;
+    }
+    assert_eq!(verified.runs(), 2);
+}
+
+#[tokio::test]
+async fn what_has_passed_and_was_answered_is_left_by_whoever_comes_after() {
+    let verified = Verified::start().await;
+    verified.script("echo run >> runs\nsleep 5\nexit 1\n");
+    let world = &verified.world;
+    let agent = world.principal(PrincipalKind::Agent, PROJECT).await;
+    let (mut mcp, first) = task(&agent, world).await;
+    let held_up = ask(&mut mcp, &first).await;
+    verified.until_it_runs().await;
+    let (mut mcp, second) = task(&agent, world).await;
+    let approach = "take the lock by row";
+    let end = json!({ "task": second, "summary": phrase(), "approach": approach, "wait_ms": 0 });
+    let asked = mcp.call("end_task", end).await.ok();
+    // What a process leaves that ends between the answer and the trajectory.
+    let request = position(&asked);
+    let recorded = json!({ "scope": second, "outcome": "passed", "source": "tests_passed",
+        "run": format!("end-{second}#{request}") });
+    let orchestrator = world.principal(PrincipalKind::Orchestrator, PROJECT).await;
+    orchestrator.post("/v1/verifications", &recorded).await.ok();
+    let answer = json!({ "scope": second, "event_type": "end_answered",
+        "payload": { "request": request, "outcome": "passed" } });
+    orchestrator.post("/v1/memory-events", &answer).await.ok();
+    mcp.call("end_task", held_up).await.ok();
+    let sought = [("scope", PROJECT), ("query", approach)];
+    let is_there = |found: &Value| found["patterns"][0]["succeeded"] == 1;
+    comes(&agent, "/v1/patterns/search", &sought, is_there).await;
     assert_eq!(verified.runs(), 1);
 }
 

@@ -34,6 +34,8 @@ pub struct BriefQuery {
     pub domain: Domain,
     /// The nodes at hand: what a change of them affects makes the structural layer.
     pub at: Vec<Node>,
+    /// What else the work is about, in words: a task is warned of what is like it. May be empty.
+    pub about: String,
     /// How much it may hold.
     pub budget: BriefBudget,
 }
@@ -54,7 +56,8 @@ impl<S: Store> Reader<S> {
         let mut txn = self.snapshot().await?;
         check_standing(&mut txn, viewer, &query.at, None).await?;
         let budget = query.budget;
-        let warned = warned_of(protocol, &mut txn, &viewer.scope, &self.rules.bank).await?;
+        let asked = (&viewer.scope, query.about.as_str());
+        let warned = warned_of(protocol, &mut txn, asked, &self.rules.bank).await?;
         if protocol.keeps(Safeguard::LoadsByRank) {
             return whole(protocol, &mut txn, viewer, query, warned).await;
         }

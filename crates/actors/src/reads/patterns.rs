@@ -1,7 +1,8 @@
 //! Reading the reasoning bank: which patterns a project has, and which failures a task is warned of.
 //!
-//! Owns which trajectories and which approaches that failed are looked at, and how many: the newest; and of how many tasks the
-//! titles are. What follows from them is `core::bank`'s.
+//! Owns which trajectories and which approaches that failed are looked at, and how many: of trajectories the newest, and of
+//! what failed what lies at the end of its range, by worktree and task; and of how many tasks the titles are. What follows
+//! from them is `core::bank`'s.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -27,7 +28,8 @@ use crate::row_stream::RowStream;
 
 impl<S: Store> Reader<S> {
     /// The patterns of the project around a scope that answer a question, the best first, by its newest trajectories, as far as
-    /// [`TRAJECTORIES_MAX`] and [`TRAJECTORIES_BYTES_MAX`].
+    /// [`TRAJECTORIES_MAX`] and [`TRAJECTORIES_BYTES_MAX`], and by approaches of its tasks that failed verifications, as far as
+    /// [`WARNED_OF_MAX`] and [`WARNED_OF_BYTES_MAX`].
     ///
     /// # Errors
     /// `invalid_scope` for an organisation, and what the store answers.
@@ -52,11 +54,12 @@ impl<S: Store> Reader<S> {
         })?;
         let mut txn = self.snapshot().await?;
         let room = (TRAJECTORIES_MAX, TRAJECTORIES_BYTES_MAX);
-        let told = told(protocol, &mut txn, &project, room).await;
-        let told = told.map_err(|error| refusal(&error))?;
+        let gathered = gather(protocol, &mut txn, &project, room).await;
+        let (failed, told) = gathered.map_err(|error| refusal(&error))?;
         let (now, rules) = (self.clock.now(), &self.rules);
-        let mut found = search(query, &told.rows, now, &rules.bank, &rules.recall);
-        found.cut |= told.cut;
+        let (bank, recall) = (&rules.bank, &rules.recall);
+        let mut found = search(query, &told.rows, &failed.rows, now, bank, recall);
+        found.cut |= told.cut || failed.cut;
         Ok(found)
     }
 }
@@ -69,11 +72,12 @@ pub(super) struct WarnedOf {
     pub(super) cut: bool,
 }
 
-/// What a task is warned of, by what failed in the others of its project; nothing where the scope is no task that was opened.
+/// What a task is warned of, by what failed in the others of its project and is like what it was opened with, or like `about`;
+/// nothing where the scope is no task that was opened.
 pub(super) async fn warned_of<P: Protocol>(
     protocol: P,
     txn: &mut impl Txn,
-    scope: &Scope,
+    (scope, about): (&Scope, &str),
     config: &BankConfig,
 ) -> Result<WarnedOf, Error> {
     let project = scope.at_level(Level::Project);
@@ -83,12 +87,14 @@ pub(super) async fn warned_of<P: Protocol>(
     let Some(task) = task_of(txn, scope).await? else {
         return Ok(WarnedOf::default());
     };
-    let gathered = gather(protocol, txn, &project).await;
+    let room = (WARNED_OF_MAX, WARNED_OF_BYTES_MAX);
+    let gathered = gather(protocol, txn, &project, room).await;
     let (failed, told) = gathered.map_err(|error| refusal(&error))?;
     let called = Called::in_tasks_of(txn, scope, &failed.rows).await?;
     let opening = opening_text(&task.title, &task.description);
     let (failures, titles) = (&failed.rows, &called.titles);
-    let (warnings, cut) = warnings(scope, &opening, failures, titles, &told.rows, config);
+    let asked = [opening.as_str(), about];
+    let (warnings, cut) = warnings(scope, &asked, failures, titles, &told.rows, config);
     Ok(WarnedOf {
         warnings,
         cut: cut || failed.cut || told.cut || called.cut,
@@ -128,15 +134,16 @@ impl Called {
     }
 }
 
-/// What failed in a project, and how agents went about its tasks.
+/// What failed in a project, and how agents went about its tasks: of the latter as much as there is room for.
 async fn gather<P: Protocol>(
     protocol: P,
     txn: &mut impl Txn,
     project: &Scope,
+    room: (usize, usize),
 ) -> Result<(Looked<FailedApproach>, Looked<Trajectory>), StoreError> {
-    let room = (WARNED_OF_MAX, WARNED_OF_BYTES_MAX);
     let range = failed_approach::range_inside(project);
-    let failed = Looked::at(txn, range, room, |key, value| {
+    let of_failures = (WARNED_OF_MAX, WARNED_OF_BYTES_MAX);
+    let failed = Looked::at(txn, range, of_failures, |key, value| {
         let failed = failed_approach::decode(key, value)?;
         Ok(Some(failed).filter(|failed| project.contains(&failed.task)))
     });

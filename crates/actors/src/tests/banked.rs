@@ -241,6 +241,27 @@ async fn a_verification_that_failed_elsewhere_in_the_project_warns_as_well() {
     assert_eq!(warning.failed, 1, "what failed elsewhere says nothing");
     assert!(warning.failures[0].verification.is_some());
     assert_eq!(warning.reasons, ["it loses the end"]);
+    // Whoever looks for failures finds the same, of no sort of task as long as no trajectory tells of one.
+    assert!(stage.found(OTHER_TASK, false).await.patterns.is_empty());
+    let found = stage.found(OTHER_TASK, true).await;
+    let [one] = &found.patterns[..] else {
+        panic!("{found:?}")
+    };
+    let cited = &one.pattern.cited[0];
+    assert_eq!((one.pattern.tally.failed, &one.pattern.kind), (1, &None));
+    assert_eq!(cited.verification, warning.failures[0].verification);
+    let step = stage.close(FAILED_TASK, Closing::Done).await;
+    let went = went(TRIED, Ended::Succeeded, 1.0, step);
+    stage.go(FAILED_TASK, went).await.unwrap();
+    for failures_only in [false, true] {
+        let found = stage.found(OTHER_TASK, failures_only).await;
+        let [one] = &found.patterns[..] else {
+            panic!("{found:?}")
+        };
+        let tally = one.pattern.tally;
+        assert_eq!((tally.succeeded, tally.failed), (1, 1));
+        assert_eq!(one.pattern.kind, Some("bugfix".parse().unwrap()));
+    }
 }
 
 #[tokio::test]

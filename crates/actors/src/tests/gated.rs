@@ -1,7 +1,7 @@
 //! What the cognitive gate found at the main branch, through a node: what is gone leaves recall, and what moved is cited where it
 //! lies, for good.
 
-use sillok_core::citation::Citation;
+use sillok_core::citation::{Citation, CitationsHash};
 use sillok_core::command::{Command, GateFound, GateReport};
 use sillok_core::commit::CommitName;
 use sillok_core::entry::{Status, Table};
@@ -11,6 +11,7 @@ use sillok_core::promotion::NewEntry;
 
 use super::harness::{PROJECT, TASK, scope};
 use super::world::{World, entry};
+use crate::audit;
 use crate::reads::RecallQuery;
 use crate::rebuild::rebuild;
 
@@ -54,6 +55,7 @@ async fn what_the_gate_reports_holds_for_all_and_after_a_rebuild() {
         })
         .collect();
     let found = || GateFound::Moved {
+        seen: CitationsHash::of(&citations),
         citations: there.clone(),
     };
     let agent = PrincipalKind::Agent;
@@ -83,4 +85,30 @@ async fn what_the_gate_reports_holds_for_all_and_after_a_rebuild() {
         .unwrap();
     let after = [world.head(gone).await, world.head(moved).await];
     assert_eq!(after, before);
+}
+
+#[tokio::test]
+async fn what_a_person_brought_back_is_not_taken_out_again_for_the_commit_at_which_it_left() {
+    let mut world = World::new().await;
+    let gone = about_code(&mut world, "the gate looks for what nobody has kept").await;
+    let orchestrator = PrincipalKind::Orchestrator;
+    let stale = || report(gone, GateFound::Stale);
+    world.give(orchestrator, PROJECT, stale()).await;
+    assert_eq!(world.head(gone).await.status, Status::Archived);
+    let restore = Command::RestoreEntry {
+        entry: gone,
+        reason: "it still holds".into(),
+    };
+    world.give(PrincipalKind::Human, PROJECT, restore).await;
+    let restored = world.head(gone).await;
+    world.give(orchestrator, PROJECT, stale()).await;
+    assert_eq!(world.head(gone).await, restored);
+    let commit = CommitName::new("aaaaaaa1", "r");
+    let cited = restored.citations.last().and_then(Citation::commit);
+    assert_eq!(cited, Some(commit));
+    assert!(restored.status.is_live());
+
+    world.node.shutdown().await;
+    let found = audit::verify(&world.store, &|_| {}).await.unwrap();
+    assert!(found.is_ok(), "{found:?}");
 }

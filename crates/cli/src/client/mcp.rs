@@ -1,9 +1,10 @@
 //! The API as the tools of the Model Context Protocol call it: over this client.
 //!
-//! Owns the way to whichever server runs now, and what is held against the work tree here. It opens no store and starts no
-//! server; where none runs a call is told so, and the next one looks again: an agent's host starts this process before anybody
-//! starts a server, and keeps it when that one restarts.
+//! Owns the way to whichever server runs now, what is held against the work tree here, and what is added from it. It opens no
+//! store and starts no server; where none runs a call is told so, and the next one looks again: an agent's host starts this
+//! process before anybody starts a server, and keeps it when that one restarts.
 
+mod filled;
 mod held;
 
 use std::time::{Duration, Instant};
@@ -85,7 +86,10 @@ impl RunningServer {
             Sent::Query(query) => client.get(path, &query).await,
             Sent::Question(body) if path == RECALL => self.recall(client, body).await,
             Sent::Question(body) => client.ask(path, &body).await,
-            Sent::Command(body, command) => client.write_as(command, path, &body).await,
+            Sent::Command(body, command) => {
+                let body = self.held.written(path, body, command).await;
+                client.write_as(command, path, &body).await
+            }
         };
         match answered {
             Ok(body) => Ok(Answer { status: 200, body }),

@@ -1,5 +1,6 @@
 //! `trajectory` and `pattern`, and the warnings of a brief.
 
+use sillok_core::bank::TaskKind;
 use sillok_server::api::{Pattern, PatternsFound, PatternsQuery, StoreTrajectory, Warning};
 
 use crate::args::{PatternCommand, PatternSearch, TrajectoryCommand, TrajectoryStore};
@@ -84,20 +85,23 @@ fn one(style: Style, pattern: &Pattern) -> Vec<String> {
         time(pattern.last_used),
         pattern.score
     );
+    let kind = pattern.kind.as_ref();
     let mut lines = vec![
         format!(
             "{}  {}",
-            style.name(pattern.kind.as_str()),
+            style.name(kind.map_or("-", TaskKind::as_str)),
             one_line(&pattern.approach.text, LINE_CHARS_MAX)
         ),
         format!("  {}", style.dim(&how)),
     ];
     for cited in &pattern.cited {
         let lesson = one_line(&cited.lesson, LINE_CHARS_MAX);
-        let (ended, reward) = (cited.ended.as_str(), cited.reward);
+        let reward = cited.reward.map(|reward| format!(" ({reward:+.2})"));
         lines.push(format!(
-            "  {ended} ({reward:+.2}) in {}  {lesson}",
-            cited.trajectory
+            "  {}{} in {}  {lesson}",
+            cited.ended.as_str(),
+            reward.unwrap_or_default(),
+            cited.record
         ));
     }
     lines

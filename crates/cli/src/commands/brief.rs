@@ -34,6 +34,7 @@ pub async fn run(session: &Session, args: args::Brief) -> Result<(), Failure> {
         domain: Some(args.domain.to_string()),
         items_max: args.items_max,
         bytes_max: args.bytes_max,
+        ..BriefRequest::default()
     };
     let Some(query) = args.deep else {
         let brief = session.client.brief(&request).await?;

@@ -4,6 +4,7 @@
 //! is `sillok verify`, with the command and the work tree that the configuration names, under a token of its own that counts for
 //! this run. Which requests there are is its caller's; what is left of a task that passed, `went`'s.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::value::to_raw_value;
@@ -12,6 +13,7 @@ use sillok_core::error::ErrorCode;
 use sillok_core::id::{RecordId, VerificationId};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
+use sillok_core::time::DAY_MS;
 use sillok_core::verification::{Outcome as Ended, check_approach};
 use sillok_mcp::ending::{ANSWERED, EndAnswer, EndRequest, OUTPUT_BYTES_MAX, Outcome, may_answer};
 use sillok_server::api::{
@@ -20,7 +22,8 @@ use sillok_server::api::{
 };
 
 use super::patience::patiently;
-use super::{Ending, commands, went};
+use super::went::Went;
+use super::{Ending, commands};
 use crate::args::Touched;
 use crate::client::Client;
 use crate::execution::Execution;
@@ -36,22 +39,32 @@ const TOKEN_SPARED_S: u64 = 600;
 /// Records that are looked through at once for an answer, and how often.
 const PAGE_ROWS: usize = 1_000;
 const PAGES_MAX: usize = 100;
+/// Approaches to one task that are stored at once, of those who asked last.
+const LEFT_MAX: usize = 16;
+/// Of a request that was answered longer ago than this when somebody begins to answer, what should be left of it is.
+const LEFT_AGE_MS_MAX: u64 = 7 * DAY_MS;
 /// How long an answer waits for what a verification publishes. Whoever waits for more reads the promotion.
 const PUBLISHED_WAIT_MS: u64 = 10_000;
 
 impl Ending {
-    /// Answers requests of one task, the earlier one first, but for those that are answered. What cannot be asked or told is
-    /// noted, and holds nobody up.
+    /// Answers requests of one task, the earlier one first, but for those that are answered, of which it stores what is left of
+    /// the task where they passed. What cannot be asked or told is noted, and holds nobody up.
     pub(super) async fn answer(&self, asked: &[EventView]) {
-        let mut open = Vec::new();
+        let (mut open, mut passed) = (Vec::new(), Vec::new());
         for event in asked {
-            match patiently(|| is_answered(&self.client, event)).await {
-                Ok(true) => {}
-                Ok(false) => open.push(event),
+            match patiently(|| answer_to(&self.client, event)).await {
+                // A process that ended once it had answered may have left nothing.
+                Ok(Some(answer)) if answer.outcome == Outcome::Passed => {
+                    if self.waited_ms(event) <= LEFT_AGE_MS_MAX {
+                        passed.push(event);
+                    }
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => open.push(event),
                 Err(failure) => passed_over(event, &failure),
             }
         }
-        if open.is_empty() {
+        if open.is_empty() && passed.is_empty() {
             return;
         }
         let token = MintToken {
@@ -64,11 +77,13 @@ impl Ending {
             Ok(minted) => minted,
             Err(failure) => {
                 open.iter().for_each(|event| passed_over(event, &failure));
+                passed.iter().for_each(|event| not_left(event, &failure));
                 return;
             }
         };
         let orchestrator = self.client.with_token(&minted.token);
         Box::pin(self.answer_as(&orchestrator, &open)).await;
+        Box::pin(self.leave(&orchestrator, &passed)).await;
         let revoke = RevokeToken {
             id: minted.id.to_string(),
         };
@@ -89,7 +104,9 @@ impl Ending {
             Ok(Some((asked, answer))) => {
                 let (known, rest) = fresh.split_at(asked);
                 tell(orchestrator, known, &answer).await;
-                self.leave(orchestrator, known.last(), &answer).await;
+                if answer.outcome == Outcome::Passed {
+                    self.leave(orchestrator, known).await;
+                }
                 rest
             }
             Ok(None) => fresh.as_slice(),
@@ -102,35 +119,57 @@ impl Ending {
         if let Some(last) = rest.last() {
             let answer = Box::pin(self.verified(orchestrator, last)).await;
             tell(orchestrator, rest, &answer).await;
-            self.leave(orchestrator, Some(last), &answer).await;
+            if answer.outcome == Outcome::Passed {
+                self.leave(orchestrator, rest).await;
+            }
         }
     }
 
-    /// Stores how a task was gone about that passed, for whoever comes after. The agent was answered: where that cannot be, the
-    /// task has passed all the same.
-    async fn leave(&self, orchestrator: &Client, last: Option<&&EventView>, answer: &EndAnswer) {
-        let Some(event) = last.filter(|_| answer.outcome == Outcome::Passed) else {
+    /// Stores how a task was gone about that passed, for whoever comes after: each approach of those who asked for its end, once.
+    /// The agents were answered: where that cannot be, the task has passed all the same.
+    async fn leave(&self, orchestrator: &Client, passed: &[&EventView]) {
+        let Some(last) = passed.last() else {
             return;
         };
-        let stored = match patiently(|| asked_of(&self.client, event)).await {
-            Ok(asked) => patiently(|| went::store(orchestrator, event, &asked)).await,
-            Err(failure) => Err(failure),
-        };
-        match stored {
-            Ok(()) => {}
-            // It was stored before, when more or less stood around it.
-            Err(failure) if failure.code() == Some(ErrorCode::CommandReused) => {}
+        let opened = match patiently(|| orchestrator.task(&last.scope)).await {
+            Ok(task) => task.opened_at,
             Err(failure) => {
-                let task = &event.scope;
-                note(&format!(
-                    "how {task} was gone about is not stored: {failure}"
-                ));
+                not_left(last, &failure);
+                return;
+            }
+        };
+        let mut left = BTreeSet::new();
+        for event in passed.iter().rev() {
+            if left.len() == LEFT_MAX {
+                return;
+            }
+            let asked = match patiently(|| asked_of(&self.client, event)).await {
+                Ok(asked) => asked,
+                Err(failure) => {
+                    not_left(event, &failure);
+                    continue;
+                }
+            };
+            let went = Went::said(event, &asked, opened);
+            let Some(went) = went.filter(|went| left.insert(went.command())) else {
+                continue;
+            };
+            match patiently(|| went.store(orchestrator)).await {
+                Ok(()) => {}
+                // It was stored before, when more or less stood around it.
+                Err(failure) if failure.code() == Some(ErrorCode::CommandReused) => {}
+                Err(failure) => not_left(event, &failure),
             }
         }
     }
 
     fn is_old(&self, event: &EventView) -> bool {
-        self.began.ms().saturating_sub(event.time.ms()) > REQUEST_AGE_MS_MAX
+        self.waited_ms(event) > REQUEST_AGE_MS_MAX
+    }
+
+    /// How old a request was when somebody began to answer.
+    const fn waited_ms(&self, event: &EventView) -> u64 {
+        self.began.ms().saturating_sub(event.time.ms())
     }
 
     /// The answer that follows from what is recorded for the last of these that there is anything of, and how many it answers.
@@ -277,7 +316,8 @@ async fn published(client: &Client, task: &Scope, written: &Written) -> Option<u
     is_over.then(|| promotion.report.map_or(0, |report| report.created))
 }
 
-async fn is_answered(client: &Client, event: &EventView) -> Result<bool, Failure> {
+/// How a request was answered, if it was.
+async fn answer_to(client: &Client, event: &EventView) -> Result<Option<EndAnswer>, Failure> {
     let mut query = ListQuery {
         scope: event.scope.to_string(),
         after: Some(event.seq.get().to_string()),
@@ -285,19 +325,18 @@ async fn is_answered(client: &Client, event: &EventView) -> Result<bool, Failure
     };
     for _ in 0..PAGES_MAX {
         let page = client.records(&query).await?;
-        let answers = page.items.iter().any(|record| {
-            let is_answer = record.event_type.as_deref() == Some(ANSWERED);
-            is_answer
-                && may_answer(record.author.kind)
-                && serde_json::from_str::<EndAnswer>(&record.content)
-                    .is_ok_and(|answer| answer.request == event.seq.get())
+        let answers = page.items.iter().filter(|record| {
+            record.event_type.as_deref() == Some(ANSWERED) && may_answer(record.author.kind)
         });
-        if answers || page.next.is_none() {
-            return Ok(answers);
+        let mut answers =
+            answers.filter_map(|record| serde_json::from_str::<EndAnswer>(&record.content).ok());
+        let answer = answers.find(|answer| answer.request == event.seq.get());
+        if answer.is_some() || page.next.is_none() {
+            return Ok(answer);
         }
         query.after = page.next;
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// What the agent said. It is large where it names much: then the event does not show it.
@@ -340,6 +379,13 @@ async fn tell(orchestrator: &Client, asked: &[&EventView], answer: &EndAnswer) {
             Err(failure) => passed_over(event, &failure),
         }
     }
+}
+
+fn not_left(event: &EventView, failure: &Failure) {
+    let task = &event.scope;
+    note(&format!(
+        "how {task} was gone about is not stored: {failure}"
+    ));
 }
 
 fn passed_over(event: &EventView, failure: &Failure) {

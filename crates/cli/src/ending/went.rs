@@ -1,4 +1,4 @@
-//! How a task was gone about that passed, as it is left to whoever comes after: one trajectory.
+//! How a task was gone about that passed, as it is left to whoever comes after: one trajectory of each approach.
 //!
 //! Owns which records are its steps, what it was worth, and that it is stored once. It must not know how a task is verified, nor
 //! what follows from what is stored.
@@ -7,12 +7,13 @@ use std::collections::VecDeque;
 
 use sillok_core::bank::{Ended, TaskKind};
 use sillok_core::circular::Approach;
-use sillok_core::id::Seq;
+use sillok_core::id::{CommandId, Seq};
 use sillok_core::limits::{
     TRAJECTORY_APPROACH_BYTES_MAX, TRAJECTORY_LESSON_BYTES_MAX, TRAJECTORY_STEPS_MAX,
 };
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::Scope;
+use sillok_core::time::Timestamp;
 use sillok_core::verification::{Outcome, check_approach};
 use sillok_mcp::ending::EndRequest;
 use sillok_server::api::{EventView, ListQuery, StoreTrajectory, TrajectoryStep};
@@ -29,37 +30,60 @@ const POSITIONS_MAX: u64 = 1_000;
 const PAGE_ROWS: usize = 1_000;
 const PAGES_MAX: usize = 100;
 
-/// Stores how the task was gone about of which `event` asks for the end, and which has passed. Nothing is stored where nobody said
-/// how.
-///
-/// # Errors
-/// [`Failure`] of the server.
-pub(super) async fn store(
-    orchestrator: &Client,
-    event: &EventView,
-    asked: &EndRequest,
-) -> Result<(), Failure> {
-    let Some(approach) = approach_of(asked) else {
-        return Ok(());
-    };
-    let (task, request) = (&event.scope, event.seq);
-    let verifications = orchestrator.verifications(task).await?.items;
-    let verifications = verifications.iter();
-    let failed = verifications.filter(|one| one.outcome == Outcome::Failed);
-    let body = StoreTrajectory {
-        scope: task.to_string(),
-        kind: kind_of(asked).to_owned(),
-        lesson: lesson_of(asked, &approach).to_owned(),
-        approach: approach.text,
-        files: approach.files,
-        symbols: approach.symbols,
-        ended: Ended::Succeeded,
-        reward: worth(failed.count()),
-        steps: steps(orchestrator, task, request).await?,
-    };
-    let command = commands::trajectory(event);
-    orchestrator.store_trajectory_as(command, &body).await?;
-    Ok(())
+/// How a task was gone about that has passed.
+pub(super) struct Went<'a> {
+    event: &'a EventView,
+    asked: &'a EndRequest,
+    approach: Approach,
+    command: CommandId,
+}
+
+impl<'a> Went<'a> {
+    /// What an agent says of it who asks for the end of a task that was opened then; none where it says nothing.
+    pub(super) fn said(
+        event: &'a EventView,
+        asked: &'a EndRequest,
+        opened: Timestamp,
+    ) -> Option<Self> {
+        let approach = approach_of(asked)?;
+        Some(Self {
+            event,
+            asked,
+            command: commands::trajectory(event, opened, &approach),
+            approach,
+        })
+    }
+
+    /// Under which command it is stored: one for whoever says the same of the task.
+    pub(super) const fn command(&self) -> CommandId {
+        self.command
+    }
+
+    /// Stores it.
+    ///
+    /// # Errors
+    /// [`Failure`] of the server: `command_reused` where it is stored, and more or less stood around it then.
+    pub(super) async fn store(&self, orchestrator: &Client) -> Result<(), Failure> {
+        let (task, request) = (&self.event.scope, self.event.seq);
+        let verifications = orchestrator.verifications(task).await?.items;
+        let verifications = verifications.iter();
+        let failed = verifications.filter(|one| one.outcome == Outcome::Failed);
+        let approach = self.approach.clone();
+        let body = StoreTrajectory {
+            scope: task.to_string(),
+            kind: kind_of(self.asked).to_owned(),
+            lesson: lesson_of(self.asked, &approach).to_owned(),
+            approach: approach.text,
+            files: approach.files,
+            symbols: approach.symbols,
+            ended: Ended::Succeeded,
+            reward: worth(failed.count()),
+            steps: steps(orchestrator, task, request).await?,
+        };
+        let stored = orchestrator.store_trajectory_as(self.command, &body);
+        stored.await?;
+        Ok(())
+    }
 }
 
 /// What was done, as the agent says; what it did at all where it does not say how. Of what is more than a trajectory holds, the
@@ -161,6 +185,7 @@ impl Last {
 
 #[cfg(test)]
 mod tests {
+    use super::super::queue::tests;
     use super::*;
 
     fn asked(approach: Option<&str>, files: usize) -> EndRequest {
@@ -206,6 +231,23 @@ mod tests {
         let approach = approach_of(&told).unwrap();
         let lesson = lesson_of(&told, &approach);
         assert_eq!(lesson.len(), TRAJECTORY_LESSON_BYTES_MAX);
+    }
+
+    #[test]
+    fn who_says_the_same_of_a_task_stores_it_under_one_command() {
+        let [one, other] = [tests::asked("t", 7).event, tests::asked("t", 8).event];
+        let [first, again, another] = ["lock by row", "by row: lock", "retry uploads"];
+        let asked = |approach| asked(Some(approach), 1);
+        let [first, again, another] = [asked(first), asked(again), asked(another)];
+        let silent = EndRequest::default();
+        let command = |event, said| {
+            let went = Went::said(event, said, Timestamp::EPOCH);
+            went.map(|went| went.command())
+        };
+        assert!(command(&one, &first).is_some());
+        assert_eq!(command(&one, &first), command(&other, &again));
+        assert_ne!(command(&one, &first), command(&one, &another));
+        assert_eq!(command(&one, &silent), None);
     }
 
     #[test]

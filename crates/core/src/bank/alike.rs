@@ -97,9 +97,12 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) const ALL: Self = Self {
-        reworded_bytes: FIX_REWORDED_BYTES_MAX,
-    };
+    pub(super) const ALL: Self = Self::of(FIX_REWORDED_BYTES_MAX);
+
+    /// Room for so many bytes of approaches.
+    pub(super) const fn of(reworded_bytes: usize) -> Self {
+        Self { reworded_bytes }
+    }
 
     /// How an approach is worded by the rule of this build: as it was recorded, or made anew where another rule did that or none
     /// is kept. None where there is no room for that.
@@ -173,9 +176,7 @@ mod tests {
             ..Approach::default()
         };
         let current = Wording::of(&approach);
-        let mut room = Room {
-            reworded_bytes: approach.bytes() + 1,
-        };
+        let mut room = Room::of(approach.bytes() + 1);
         let found = room.worded(&current, &approach);
         assert!(matches!(found, Some(Cow::Borrowed(_))));
         let none = Wording::default();

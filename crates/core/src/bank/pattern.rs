@@ -1,13 +1,14 @@
-//! Patterns: what became of one approach to one sort of task, over all trajectories that took it.
+//! Patterns: what became of one approach to one sort of task, over all that took it.
 //!
-//! Owns when two trajectories are of one pattern, how often it did what was asked, and what rewards make of its weight. Nothing
-//! here is stored: a pattern follows from trajectories whenever somebody asks.
+//! Owns when two trials are of one pattern, how often it did what was asked, and what rewards make of its weight. Nothing here is
+//! stored: a pattern follows from trials whenever somebody asks.
 
 use core::fmt;
 use std::collections::BTreeMap;
 
-use super::alike::{Room, Words};
-use super::trajectory::{Ended, Reward, TaskKind, Trajectory};
+use super::alike::Words;
+use super::trajectory::{Ended, Reward, TaskKind};
+use super::trial::Trial;
 use crate::circular::{Approach, Term, Wording};
 use crate::config::BankConfig;
 use crate::id::{RecordId, VerificationId};
@@ -119,16 +120,16 @@ pub struct Cited {
 }
 
 impl Cited {
-    /// That of a trajectory.
-    pub(super) fn of(trajectory: &Trajectory) -> Self {
+    /// That of a trial.
+    pub(super) fn of(trial: &Trial<'_>) -> Self {
         Self {
-            record: trajectory.record(),
-            verification: None,
-            ended: trajectory.ended,
-            reward: Some(trajectory.reward),
-            title: trajectory.title.clone(),
-            lesson: trajectory.lesson.clone(),
-            at: trajectory.at,
+            record: trial.record.clone(),
+            verification: trial.verification,
+            ended: trial.ended,
+            reward: trial.reward,
+            title: trial.title.to_owned(),
+            lesson: trial.why.to_owned(),
+            at: trial.at,
         }
     }
 }
@@ -138,8 +139,8 @@ impl Cited {
 pub struct Pattern {
     /// Its name.
     pub signature: Signature,
-    /// The sort of task.
-    pub kind: TaskKind,
+    /// The sort of task; none where verifications alone tell of the approach, which know none.
+    pub kind: Option<TaskKind>,
     /// The approach, as it was told the last time, as far as there is room for it.
     pub approach: Approach,
     /// How often it did what was asked, and what it weighs.
@@ -150,100 +151,112 @@ pub struct Pattern {
     pub first_used: Timestamp,
     /// When it was last used.
     pub last_used: Timestamp,
-    /// The trajectories that it comes from, the newest first, as many as are told.
+    /// The trials that it comes from, the newest first, as many as are told.
     pub cited: Vec<Cited>,
     /// Whether there are more, or more is known of the approach than is told.
     pub cut: bool,
 }
 
-/// Trajectories of one pattern, in the order of their times.
+/// Trials of one pattern.
 pub(super) struct Group<'a> {
-    pub(super) kind: &'a TaskKind,
-    pub(super) taken: Vec<&'a Trajectory>,
-    /// The words by which it is found: those of all of them.
+    pub(super) kind: Option<&'a TaskKind>,
+    /// The last ones, the newest first, as many as are told.
+    newest: Vec<&'a Trial<'a>>,
+    first_used: Timestamp,
+    /// The words by which it is found: those of the last ones.
     pub(super) words: Words,
     pub(super) tally: Tally,
 }
 
-/// All patterns that follow from trajectories, by their signatures, and whether some had no room.
+/// All patterns that follow from trials, which are in the order of their times, by their signatures. A verification knows no sort
+/// of task: it counts for each sort at which the same was tried, and by itself where there is none.
 pub(super) fn groups<'a>(
-    trajectories: &'a [Trajectory],
+    trials: &'a [Trial<'a>],
     config: &BankConfig,
-) -> (BTreeMap<Signature, Group<'a>>, bool) {
-    let (mut room, mut cut) = (Room::ALL, false);
-    let mut groups: BTreeMap<Signature, (Group<'a>, Vec<Wording>)> = BTreeMap::new();
-    for trajectory in in_time(trajectories) {
-        let Some(wording) = room.worded(&trajectory.wording, &trajectory.approach) else {
-            cut = true;
-            continue;
-        };
-        let signature = Signature::of(Some(&trajectory.kind), &wording);
-        let group = groups.entry(signature).or_insert_with(|| {
-            let none = Group {
-                kind: &trajectory.kind,
-                taken: Vec::new(),
-                words: Words::default(),
-                tally: Tally::none(config),
-            };
-            (none, Vec::new())
-        });
-        let (group, wordings) = group;
-        let reward = Some(trajectory.reward);
-        group.tally.take(trajectory.ended, reward, config);
-        group.taken.push(trajectory);
-        // All of one pattern say the same; what differs are the names that they touch.
-        if wordings.len() < BANK_CITED_MAX {
-            wordings.push(wording.into_owned());
+) -> BTreeMap<Signature, Group<'a>> {
+    let mut ideas: BTreeMap<Signature, Vec<&'a Trial<'a>>> = BTreeMap::new();
+    for trial in trials {
+        let idea = Signature::of(None, &trial.wording);
+        ideas.entry(idea).or_default().push(trial);
+    }
+    let mut groups = BTreeMap::new();
+    for trials in ideas.into_values() {
+        for (kind, taken) in by_kind(&trials) {
+            // All of one idea say the same words.
+            let signature = taken.first().map(|one| Signature::of(kind, &one.wording));
+            groups.extend(signature.map(|signature| (signature, Group::of(kind, &taken, config))));
         }
     }
-    let worded = groups.into_iter().map(|(signature, (group, wordings))| {
-        let all: Vec<&Wording> = wordings.iter().collect();
-        let words = Words::of(&all);
-        (signature, Group { words, ..group })
-    });
-    (worded.collect(), cut)
+    groups
 }
 
-/// Trajectories by their times, and of one time by where they are told.
-pub(super) fn in_time(trajectories: &[Trajectory]) -> Vec<&Trajectory> {
-    let mut all: Vec<&Trajectory> = trajectories.iter().collect();
-    all.sort_by(|a, b| (a.at, &a.task, a.seq).cmp(&(b.at, &b.task, b.seq)));
-    all
+/// The trials of each sort of task, in the order of their times.
+type ByKind<'a> = BTreeMap<Option<&'a TaskKind>, Vec<&'a Trial<'a>>>;
+
+/// The same trials by the sorts of their tasks, with those that know none in each.
+fn by_kind<'a>(trials: &[&'a Trial<'a>]) -> ByKind<'a> {
+    let mut by_kind = ByKind::new();
+    let trials = trials.iter().copied();
+    let (known, unknown): (Vec<_>, Vec<_>) = trials.partition(|one| one.kind.is_some());
+    for trial in known {
+        by_kind.entry(trial.kind).or_default().push(trial);
+    }
+    if by_kind.is_empty() {
+        by_kind.insert(None, Vec::new());
+    }
+    for taken in by_kind.values_mut() {
+        taken.extend(unknown.iter().copied());
+        taken.sort_by(|a, b| (a.at, &a.record).cmp(&(b.at, &b.record)));
+    }
+    by_kind
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
+    fn of(kind: Option<&'a TaskKind>, taken: &[&'a Trial<'a>], config: &BankConfig) -> Self {
+        let mut tally = Tally::none(config);
+        for trial in taken {
+            tally.take(trial.ended, trial.reward, config);
+        }
+        let newest = taken.iter().rev().take(BANK_CITED_MAX).copied();
+        let newest: Vec<&'a Trial<'a>> = newest.collect();
+        // What differs within a pattern are the names that were touched.
+        let wordings: Vec<&Wording> = newest.iter().map(|one| &*one.wording).collect();
+        Self {
+            kind,
+            first_used: taken.first().map_or(Timestamp::EPOCH, |first| first.at),
+            words: Words::of(&wordings),
+            newest,
+            tally,
+        }
+    }
+
     /// When it was last used.
     pub(super) fn last_used(&self) -> Timestamp {
-        self.taken.last().map_or(Timestamp::EPOCH, |last| last.at)
+        self.newest.first().map_or(Timestamp::EPOCH, |last| last.at)
     }
 
     /// When it was first used.
-    pub(super) fn first_used(&self) -> Timestamp {
-        self.taken
-            .first()
-            .map_or(Timestamp::EPOCH, |first| first.at)
+    pub(super) const fn first_used(&self) -> Timestamp {
+        self.first_used
     }
 
     /// The pattern, as it is told.
     pub(super) fn told(&self, signature: Signature, config: &BankConfig) -> Pattern {
-        let newest = self.taken.iter().rev();
-        let cited: Vec<Cited> = newest
-            .take(BANK_CITED_MAX)
-            .map(|one| Cited::of(one))
-            .collect();
-        let last = self.taken.last();
+        let cited: Vec<Cited> = self.newest.iter().map(|one| Cited::of(one)).collect();
+        let last = self.newest.first();
         let (approach, is_short) = last
             .map(|last| last.approach.in_short())
             .unwrap_or_default();
+        let taken = u64::from(self.tally.succeeded) + u64::from(self.tally.failed);
         Pattern {
             signature,
-            kind: self.kind.clone(),
+            kind: self.kind.cloned(),
             approach,
             tally: self.tally,
             success_rate: self.tally.success_rate(config),
-            first_used: self.first_used(),
+            first_used: self.first_used,
             last_used: self.last_used(),
-            cut: is_short || cited.len() < self.taken.len(),
+            cut: is_short || (cited.len() as u64) < taken,
             cited,
         }
     }

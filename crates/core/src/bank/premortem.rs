@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::alike::{Room, Words};
 use super::pattern::{Signature, Tally};
-use super::trajectory::{Ended, Reward, TaskKind, Trajectory};
+use super::trajectory::{Ended, TaskKind, Trajectory};
+use super::trial::{Trial, trials};
 use crate::circular::{Approach, FailedApproach, Wording};
 use crate::config::BankConfig;
 use crate::id::{RecordId, VerificationId};
@@ -57,20 +58,6 @@ impl Warning {
     }
 }
 
-/// One trial of an approach, wherever it is told.
-struct Trial<'a> {
-    record: RecordId,
-    verification: Option<VerificationId>,
-    at: Timestamp,
-    approach: &'a Approach,
-    kind: Option<&'a TaskKind>,
-    ended: Ended,
-    reward: Option<Reward>,
-    why: &'a str,
-    wording: Wording,
-    titled: &'a Wording,
-}
-
 /// Trials of one approach, in the order of their times.
 struct Group<'a> {
     trials: Vec<Trial<'a>>,
@@ -78,37 +65,34 @@ struct Group<'a> {
     words: Words,
 }
 
-/// A title that nobody knows, or that another rule worded: nothing is like it.
-static UNTITLED: Wording = Wording {
-    rule: 0,
-    words: Vec::new(),
-    names: Vec::new(),
-    said: Vec::new(),
-};
-
-/// What a task that was opened with these words is warned of: approaches of other tasks that failed and whose words, or those of
-/// what their tasks were called, are like its own. Trajectories say what theirs was called; of approaches that failed, `titles`
-/// does, as far as it is known. What is most alike and did worst comes first. Says as well whether there is more than is told.
+/// What a task is warned of by the texts that say what it is about, each by itself, such as the words that it was opened with:
+/// approaches of other tasks that failed and whose words, or those of what their tasks were called, are like one of these.
+/// Trajectories say what theirs was called; of approaches that failed, `titles` does, as far as it is known. What is most alike
+/// and did worst comes first. Says as well whether there is more than is told.
 #[must_use]
 pub fn warnings(
     task: &Scope,
-    opening: &str,
+    asked: &[&str],
     failed: &[FailedApproach],
     titles: &BTreeMap<Scope, String>,
     trajectories: &[Trajectory],
     config: &BankConfig,
 ) -> (Vec<Warning>, bool) {
-    let asked = Words::of_text(opening);
+    let asked = asked.iter().map(|text| Words::of_text(text));
+    let asked: Vec<Words> = asked.filter(|words| !words.is_empty()).collect();
     if asked.is_empty() {
         return (Vec::new(), false);
     }
     let called = titles.iter().map(|(task, title)| (task, worded(title)));
     let called: BTreeMap<&Scope, Wording> = called.collect();
-    let (trials, mut cut) = trials(task, failed, &called, trajectories);
+    let elsewhere = trajectories.iter().filter(|one| one.task != *task);
+    let failed = failed.iter().filter(|one| one.task != *task);
+    let (trials, mut cut) = trials(elsewhere, failed, &called, Room::ALL);
     let groups = groups(trials, config);
     let mut alike: Vec<(f64, Signature, &Group<'_>)> = Vec::new();
     for (signature, group) in &groups {
-        let share = asked.in_common(&group.words);
+        let shares = asked.iter().filter_map(|one| one.in_common(&group.words));
+        let share = shares.max_by(f64::total_cmp);
         if let Some(share) = share.filter(|_| group.tally.failed > 0) {
             let rate = group.tally.success_rate(config);
             let rank = share * (1.0 - group.tally.weight) * (1.0 - rate);
@@ -129,73 +113,6 @@ fn worded(title: &str) -> Wording {
     })
 }
 
-/// All trials in other tasks, in the order of their times, and whether some had no room.
-fn trials<'a>(
-    task: &Scope,
-    failed: &'a [FailedApproach],
-    called: &'a BTreeMap<&Scope, Wording>,
-    trajectories: &'a [Trajectory],
-) -> (Vec<Trial<'a>>, bool) {
-    let (mut room, mut all, mut cut) = (Room::ALL, Vec::new(), false);
-    for one in trajectories.iter().filter(|one| one.task != *task) {
-        let trial = Trial::of_trajectory(one, &mut room);
-        cut |= trial.is_none();
-        all.extend(trial);
-    }
-    for one in failed.iter().filter(|one| one.task != *task) {
-        let titled = called.get(&one.task).unwrap_or(&UNTITLED);
-        let trial = Trial::of_failure(one, titled, &mut room);
-        cut |= trial.is_none();
-        all.extend(trial);
-    }
-    all.sort_by(|a, b| (a.at, &a.record).cmp(&(b.at, &b.record)));
-    (all, cut)
-}
-
-impl<'a> Trial<'a> {
-    /// What a trajectory tells; none where there is no room to word it.
-    fn of_trajectory(one: &'a Trajectory, room: &mut Room) -> Option<Self> {
-        let wording = room.worded(&one.wording, &one.approach)?.into_owned();
-        Some(Self {
-            record: one.record(),
-            verification: None,
-            at: one.at,
-            approach: &one.approach,
-            kind: Some(&one.kind),
-            ended: one.ended,
-            reward: Some(one.reward),
-            why: &one.lesson,
-            wording,
-            // Words of another rule are none.
-            titled: if one.titled.is_current() {
-                &one.titled
-            } else {
-                &UNTITLED
-            },
-        })
-    }
-
-    /// What a verification that failed tells, in a task that was called so; none where there is no room to word it.
-    fn of_failure(one: &'a FailedApproach, titled: &'a Wording, room: &mut Room) -> Option<Self> {
-        let wording = room.worded(&one.wording, &one.approach)?.into_owned();
-        Some(Self {
-            record: RecordId {
-                scope: one.task.clone(),
-                seq: one.seq,
-            },
-            verification: Some(one.verification),
-            at: one.at,
-            approach: &one.approach,
-            kind: None,
-            ended: Ended::Failed,
-            reward: None,
-            why: &one.reason,
-            wording,
-            titled,
-        })
-    }
-}
-
 /// Trials of one approach together, whatever sort of task they were at: a verification knows none.
 fn groups<'a>(trials: Vec<Trial<'a>>, config: &BankConfig) -> BTreeMap<Signature, Group<'a>> {
     let mut groups: BTreeMap<Signature, Group<'a>> = BTreeMap::new();
@@ -211,7 +128,7 @@ fn groups<'a>(trials: Vec<Trial<'a>>, config: &BankConfig) -> BTreeMap<Signature
     }
     for group in groups.values_mut() {
         let newest = group.trials.iter().rev().take(BANK_CITED_MAX);
-        let wordings = newest.flat_map(|trial| [&trial.wording, trial.titled]);
+        let wordings = newest.flat_map(|trial| [&*trial.wording, trial.titled]);
         group.words = Words::of(&wordings.collect::<Vec<_>>());
     }
     groups

@@ -3,9 +3,13 @@
 //! Owns what is asked, and the rank: how much of the question a pattern answers, times how well it did, times how lately it was
 //! used. Use restores what waiting takes; both are worked out when somebody asks.
 
-use super::alike::{Rarity, Words};
+use std::collections::BTreeMap;
+
+use super::alike::{Rarity, Room, Words};
 use super::pattern::{Group, Pattern, Signature, groups};
 use super::trajectory::{TaskKind, Trajectory};
+use super::trial::trials;
+use crate::circular::FailedApproach;
 use crate::config::{BankConfig, RecallConfig};
 use crate::decay::recency_at;
 use crate::entry::Table;
@@ -18,7 +22,7 @@ use crate::time::Timestamp;
 pub struct PatternQuery {
     /// In words.
     pub text: String,
-    /// Of one sort of task; of all where none is named.
+    /// Of one sort of task; of all, and of none that is known, where none is named.
     pub kind: Option<TaskKind>,
     /// Whether those are sought that failed, else those that did what was asked.
     pub failures_only: bool,
@@ -86,17 +90,22 @@ pub struct PatternsFound {
     pub cut: bool,
 }
 
-/// The patterns of these trajectories that answer a question. Words are as rare as they are among all patterns.
+/// The patterns of these trajectories, and of these approaches that failed verifications, that answer a question. Words are as
+/// rare as they are among all patterns.
 #[must_use]
 pub fn search(
     query: &PatternQuery,
     trajectories: &[Trajectory],
+    failed: &[FailedApproach],
     now: Timestamp,
     bank: &BankConfig,
     recall: &RecallConfig,
 ) -> PatternsFound {
     let asked = Words::of_text(&query.text);
-    let (groups, mut cut) = groups(trajectories, bank);
+    // What tasks were called counts for warnings alone.
+    let called = BTreeMap::new();
+    let (trials, mut cut) = trials(trajectories.iter(), failed.iter(), &called, Room::ALL);
+    let groups = groups(&trials, bank);
     let mut rarity = Rarity::default();
     for group in groups.values() {
         rarity.take(&group.words);
@@ -129,7 +138,7 @@ pub fn search(
 }
 
 fn is_sought(query: &PatternQuery, group: &Group<'_>) -> bool {
-    let is_of_kind = query.kind.as_ref().is_none_or(|kind| kind == group.kind);
+    let is_of_kind = query.kind.is_none() || query.kind.as_ref() == group.kind;
     let times = if query.failures_only {
         group.tally.failed
     } else {

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::alike::Room;
+use super::trial::trials;
 use super::*;
 use crate::circular::{Approach, FailedApproach, Wording};
 use crate::config::{BankConfig, RecallConfig};
@@ -104,18 +106,49 @@ fn trajectories(said: &[Said]) -> Vec<Trajectory> {
         .collect()
 }
 
+fn failed(number: usize, approach: usize, seq: u64, day: u64) -> FailedApproach {
+    let approach = self::approach(APPROACHES[approach]);
+    FailedApproach {
+        task: task(number),
+        seq: Seq::new(seq),
+        verification: VerificationId::from_bytes([u8::try_from(seq).unwrap(); 16]),
+        wording: Wording::of(&approach),
+        approach,
+        reason: format!("reason {}", seq % 3),
+        at: Timestamp::from_ms(START + day * DAY_MS),
+    }
+}
+
+fn any_failed() -> impl Strategy<Value = Vec<FailedApproach>> {
+    let one = (0..5_usize, 0..APPROACHES.len(), 0..90_u64);
+    let all = proptest::collection::vec(one, 0..24);
+    all.prop_map(|all| {
+        let numbered = all.into_iter().zip(100..);
+        let failed = numbered.map(|((task, approach, day), seq)| failed(task, approach, seq, day));
+        failed.collect()
+    })
+}
+
 fn query(text: &str, failures_only: bool) -> PatternQuery {
     PatternQuery::of(text, None, failures_only, Some(50)).unwrap()
 }
 
 fn searched(query: &PatternQuery, trajectories: &[Trajectory], now_days: u64) -> PatternsFound {
+    searched_among(query, (trajectories, &[]), now_days)
+}
+
+fn searched_among(
+    query: &PatternQuery,
+    (trajectories, failed): (&[Trajectory], &[FailedApproach]),
+    now_days: u64,
+) -> PatternsFound {
     let now = Timestamp::from_ms(START + now_days * DAY_MS);
     let (bank, recall) = (BankConfig::default(), RecallConfig::default());
-    search(query, trajectories, now, &bank, &recall)
+    search(query, trajectories, failed, now, &bank, &recall)
 }
 
 /// What the model knows of a pattern.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Known {
     succeeded: u32,
     failed: u32,
@@ -123,23 +156,41 @@ struct Known {
     last: u64,
 }
 
-/// The patterns that follow, told apart by what the test meant, with rewards in the order of their times.
-fn model(said: &[Said]) -> BTreeMap<(usize, usize), Known> {
+/// The patterns that follow, told apart by what the test meant, with rewards in the order of their times. A verification counts
+/// for each sort of task at which its approach was tried, or else for none.
+fn model(said: &[Said], failed: &[FailedApproach]) -> BTreeMap<(Option<usize>, usize), Known> {
     let mut in_time: Vec<(u64, usize, usize, &Said)> = said
         .iter()
         .enumerate()
         .map(|(number, said)| (said.day, said.task, number, said))
         .collect();
     in_time.sort_by_key(|(day, task, number, _)| (*day, *task, *number));
-    let mut known: BTreeMap<(usize, usize), Known> = BTreeMap::new();
+    let mut known: BTreeMap<(Option<usize>, usize), Known> = BTreeMap::new();
     for (day, _, _, said) in in_time {
-        let one = known.entry((said.kind, said.approach)).or_default();
+        let one = known.entry((Some(said.kind), said.approach)).or_default();
         match said.ended {
             Ended::Succeeded => one.succeeded += 1,
             Ended::Failed => one.failed += 1,
         }
         one.rewards.push(said.reward);
         one.last = day;
+    }
+    let of_kinds = known.clone();
+    for one in failed {
+        let tried = APPROACHES
+            .iter()
+            .position(|text| *text == one.approach.text);
+        let tried = tried.unwrap();
+        let of_kinds = of_kinds.keys().filter(|(_, approach)| *approach == tried);
+        let mut places: Vec<(Option<usize>, usize)> = of_kinds.copied().collect();
+        if places.is_empty() {
+            places.push((None, tried));
+        }
+        for place in places {
+            let known = known.entry(place).or_default();
+            known.failed += 1;
+            known.last = known.last.max((one.at.ms() - START) / DAY_MS);
+        }
     }
     known
 }
@@ -192,6 +243,53 @@ fn another_file_makes_no_other_pattern_and_another_sort_of_task_does() {
 }
 
 #[test]
+fn an_approach_that_only_failed_verifications_is_found_among_failures_and_is_of_no_sort_of_task() {
+    let all = [failed(1, 2, 100, 3), failed(2, 2, 101, 4)];
+    let found = |asked: &PatternQuery| searched_among(asked, (&[], &all), 4).patterns;
+    assert!(found(&query("retry uploads", false)).is_empty());
+    let asked = query("retry uploads", true);
+    let patterns = found(&asked);
+    let [one] = &patterns[..] else {
+        panic!("{patterns:?}")
+    };
+    assert_eq!(
+        (one.pattern.kind.as_ref(), one.pattern.tally.failed),
+        (None, 2)
+    );
+    assert_eq!(one.pattern.cited[0].verification, Some(all[1].verification));
+    assert_eq!(one.pattern.cited[0].lesson, all[1].reason);
+    let of_kind = PatternQuery {
+        kind: Some(KINDS[0].parse().unwrap()),
+        ..asked
+    };
+    assert!(found(&of_kind).is_empty());
+}
+
+#[test]
+fn what_finds_no_room_to_be_worded_anew_is_the_oldest() {
+    let said = |ended, reward, day| Said {
+        task: 1,
+        kind: 0,
+        approach: 0,
+        again: false,
+        ended,
+        reward,
+        day,
+        kept: false,
+    };
+    let all = trajectories(&[said(Ended::Failed, -1.0, 1), said(Ended::Succeeded, 1.0, 2)]);
+    let called = BTreeMap::new();
+    let bytes = all[0].approach.bytes();
+    for (rooms, days) in [(0, &[][..]), (1, &[2][..]), (2, &[1, 2][..])] {
+        let room = Room::of(rooms * bytes);
+        let (trials, cut) = trials(all.iter(), [].into_iter(), &called, room);
+        let told: Vec<u64> = trials.iter().map(|one| one.at.ms()).collect();
+        let expected: Vec<u64> = days.iter().map(|day| START + day * DAY_MS).collect();
+        assert_eq!((told, cut), (expected, rooms < 2));
+    }
+}
+
+#[test]
 fn what_a_question_says_has_bounds() {
     let refused = |text: &str, limit| PatternQuery::of(text, None, false, limit).is_err();
     assert!(!refused("headers", None));
@@ -202,22 +300,23 @@ fn what_a_question_says_has_bounds() {
 
 proptest! {
     #[test]
-    fn patterns_are_counted_and_weighed_as_a_model_does(said in any_said()) {
+    fn patterns_are_counted_and_weighed_as_a_model_does(said in any_said(), failed in any_failed()) {
         let trajectories = trajectories(&said);
         for (number, text) in APPROACHES.iter().enumerate() {
             for failures_only in [false, true] {
-                let found = searched(&query(text, failures_only), &trajectories, 90);
+                let all = (&trajectories[..], &failed[..]);
+                let found = searched_among(&query(text, failures_only), all, 90);
                 prop_assert!(!found.cut);
-                let model = model(&said);
+                let model = model(&said, &failed);
                 let sought = model.iter().filter(|((_, approach), known)| {
                     let times = if failures_only { known.failed } else { known.succeeded };
                     *approach == number && times > 0
                 });
-                let mut sought: BTreeMap<&str, &Known> =
-                    sought.map(|((kind, _), known)| (KINDS[*kind], known)).collect();
+                let mut sought: BTreeMap<Option<&str>, &Known> =
+                    sought.map(|((kind, _), known)| (kind.map(|kind| KINDS[kind]), known)).collect();
                 for one in &found.patterns {
                     let (pattern, tally) = (&one.pattern, one.pattern.tally);
-                    let known = sought.remove(pattern.kind.as_str());
+                    let known = sought.remove(&pattern.kind.as_ref().map(TaskKind::as_str));
                     let known = known.expect("a pattern that the model knows");
                     prop_assert_eq!((tally.succeeded, tally.failed), (known.succeeded, known.failed));
                     let (s, f) = (f64::from(known.succeeded), f64::from(known.failed));
@@ -231,7 +330,14 @@ proptest! {
                     prop_assert!((one.similarity - 1.0).abs() < 1e-12);
                     let score = one.similarity * one.strength * one.recency;
                     prop_assert_eq!(one.score, score);
-                    prop_assert_eq!(pattern.cited.len(), known.rewards.len().min(BANK_CITED_MAX));
+                    let taken = (known.succeeded + known.failed) as usize;
+                    prop_assert_eq!(pattern.cited.len(), taken.min(BANK_CITED_MAX));
+                    prop_assert_eq!(pattern.cut, taken > BANK_CITED_MAX);
+                    prop_assert!(pattern.cited.windows(2).all(|pair| pair[0].at >= pair[1].at));
+                    let of_verification = |cited: &&Cited| cited.verification.is_some();
+                    for cited in pattern.cited.iter().filter(of_verification) {
+                        prop_assert!(cited.reward.is_none() && cited.ended == Ended::Failed);
+                    }
                 }
                 prop_assert!(sought.is_empty(), "none is left out");
             }
@@ -239,14 +345,18 @@ proptest! {
     }
 
     #[test]
-    fn the_order_in_which_trajectories_are_read_changes_nothing(said in any_said(), turn in 0..24_usize) {
+    fn the_order_in_which_trials_are_read_changes_nothing(
+        said in any_said(), failed in any_failed(), turn in 0..24_usize,
+    ) {
         let trajectories = trajectories(&said);
-        let mut turned = trajectories.clone();
+        let (mut turned, mut failed_turned) = (trajectories.clone(), failed.clone());
         turned.rotate_left(turn.min(trajectories.len()));
         turned.reverse();
+        failed_turned.reverse();
         for failures_only in [false, true] {
             let asked = query("cache the upload column", failures_only);
-            prop_assert_eq!(searched(&asked, &trajectories, 91), searched(&asked, &turned, 91));
+            let one = searched_among(&asked, (&trajectories, &failed), 91);
+            prop_assert_eq!(one, searched_among(&asked, (&turned, &failed_turned), 91));
         }
     }
 
@@ -313,9 +423,10 @@ proptest! {
         let text = APPROACHES.join(" ");
         let asked = PatternQuery { kind: Some(KINDS[kind].parse().unwrap()), ..query(&text, false) };
         let found = searched(&asked, &all, 91);
-        prop_assert!(found.patterns.iter().all(|one| one.pattern.kind.as_str() == KINDS[kind]));
+        let is_of_kind = |one: &&PatternFound| one.pattern.kind.as_ref().is_some_and(|of| of.as_str() == KINDS[kind]);
+        prop_assert!(found.patterns.iter().all(|one| is_of_kind(&one)));
         let of_all = searched(&query(&text, false), &all, 91);
-        let of_kind = of_all.patterns.iter().filter(|one| one.pattern.kind.as_str() == KINDS[kind]);
+        let of_kind = of_all.patterns.iter().filter(is_of_kind);
         prop_assert_eq!(of_kind.count(), found.patterns.len());
     }
 }

@@ -66,7 +66,7 @@ impl Command {
                 Self::ReportGate(said) => {
                     let told: usize = match &said.found {
                         GateFound::Stale => 0,
-                        GateFound::Moved { citations } => {
+                        GateFound::Moved { citations, .. } => {
                             citations.iter().map(Citation::text_bytes).sum()
                         }
                     };

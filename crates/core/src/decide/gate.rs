@@ -5,15 +5,16 @@
 
 use super::entry::live_head;
 use super::{Context, Decision, Draft, reuse};
-use crate::citation::{Citation, check_all};
+use crate::citation::{Citation, CitationsHash, check_all};
 use crate::command::{GateFound, GateReport};
-use crate::error::{Error, ErrorCode};
+use crate::commit::CommitName;
+use crate::entry::Head;
+use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, CitationsRefreshed};
 use crate::gate;
-use crate::limits::STALE_TASKS_MIN;
 use crate::permission::{Access, allows};
 use crate::provenance::check_citations;
-use crate::retention::Retirement;
+use crate::retention::{Retirement, stale_access};
 use crate::reuse::ReuseOutcome;
 
 /// Takes down what a task's asker found.
@@ -30,17 +31,23 @@ pub(super) fn report(context: &Context<'_>, said: &GateReport) -> Result<Decisio
     }
     match &said.found {
         GateFound::Stale => stale(context, said),
-        GateFound::Moved { citations } => moved(context, said, citations),
+        GateFound::Moved { seen, citations } => moved(context, said, (*seen, citations.as_slice())),
     }
 }
 
-/// Counts that an entry rests on what is gone. Whoever may write entries in the entry's scope takes it out of recall by that; of
-/// the others several tasks have to agree.
+/// Counts that an entry rests on what is gone, unless the task said something else of it itself: that stays. By the word of
+/// whoever may decide that, the entry leaves recall, unless a person brought it back against that very commit. Of agents no
+/// word is enough, however many they are.
 fn stale(context: &Context<'_>, said: &GateReport) -> Result<Decision, Error> {
-    let counted = reuse::counted(context, &said.task, said.entry, ReuseOutcome::Stale)?;
-    let (mut draft, review) = counted;
-    let usage = draft.state.head(said.entry).map(|head| head.usage);
-    if writes(context) || usage.is_some_and(|usage| usage.stale >= STALE_TASKS_MIN) {
+    let head = reuse::held(context, &said.task, said.entry)?;
+    let is_settled = rests_on(head, &said.at);
+    let (mut draft, review) = match context.state.report(said.entry, &said.task) {
+        Some(ReuseOutcome::Helped | ReuseOutcome::Wrong) => (Draft::new(context), None),
+        None | Some(ReuseOutcome::Stale) => {
+            reuse::counted(context, &said.task, said.entry, ReuseOutcome::Stale)?
+        }
+    };
+    if has(context, stale_access(context.scope().level())) && !is_settled {
         draft.push(Body::EntriesRetired {
             entries: vec![said.entry],
             why: Retirement::Stale {
@@ -51,15 +58,32 @@ fn stale(context: &Context<'_>, said: &GateReport) -> Result<Decision, Error> {
     Ok(reuse::answered(draft, said.entry, review))
 }
 
-/// Has citations name where the same lies. Only whoever may write entries in the entry's scope does; the word of others changes
-/// nothing, since nobody else would see which place they mean.
+/// Whether an entry cites a commit, by that name or by a longer or shorter one. What is brought back cites the commit at which it
+/// was found gone.
+fn rests_on(head: &Head, at: &CommitName) -> bool {
+    let mut cited = head.citations.iter().filter_map(Citation::commit);
+    cited.any(|commit| commit.hash.starts_with(&at.hash) || at.hash.starts_with(&commit.hash))
+}
+
+/// Has citations name where the same lies, if they are still those that were looked at. Only whoever may write entries in the
+/// entry's scope does; the word of others changes nothing, since nobody else would see which place they mean.
 fn moved(
     context: &Context<'_>,
     said: &GateReport,
-    citations: &[Citation],
+    (seen, citations): (CitationsHash, &[Citation]),
 ) -> Result<Decision, Error> {
     let head = reuse::held(context, &said.task, said.entry)?;
     check_all(citations)?;
+    let is_new = head.citations != citations;
+    if is_new && CitationsHash::of(&head.citations) != seen {
+        let current = Current {
+            version: Some(head.version),
+            entry: Some(said.entry),
+            seq: None,
+        };
+        let why = format!("entry {} rests on other places by now", said.entry);
+        return Err(Error::conflict(why, current));
+    }
     if !gate::is_refreshed(&head.citations, citations) {
         let why = format!(
             "what is told of entry {} is not what it rests on, elsewhere",
@@ -67,9 +91,8 @@ fn moved(
         );
         return Err(Error::new(ErrorCode::InvalidArgument, why));
     }
-    let is_new = head.citations != citations;
     let mut draft = Draft::new(context);
-    if is_new && writes(context) {
+    if is_new && has(context, Access::Entries) {
         draft.push(Body::CitationsRefreshed(Box::new(CitationsRefreshed {
             entry: said.entry,
             citations: citations.to_vec(),
@@ -79,7 +102,7 @@ fn moved(
     Ok(reuse::answered(draft, said.entry, None))
 }
 
-fn writes(context: &Context<'_>) -> bool {
+fn has(context: &Context<'_>, access: Access) -> bool {
     let kind = context.submission.principal.kind();
-    allows(kind, Access::Entries, context.scope().level())
+    allows(kind, access, context.scope().level())
 }

@@ -2,22 +2,25 @@
 
 use super::undo::standing;
 use super::{Context, Decision, Draft, check_stated, compare, entry};
+use crate::citation::{Citation, join};
 use crate::command::AnswerBody;
 use crate::decay::confidence_at;
 use crate::dedup::{self, Verdict};
 use crate::entry::{Head, LinkKind, Status};
 use crate::error::{Current, Error, ErrorCode};
-use crate::event::{Body, EntryRestored};
+use crate::event::{Body, EntryRestored, TrustRevised};
 use crate::fingerprint::ContentHash;
 use crate::id::EntryId;
 use crate::promotion::Disposition;
 use crate::recall::confidence_min;
+use crate::retention::Retirement;
 use crate::secret::mask;
 use crate::trust::Trust;
 
 /// Gives an entry back that maintenance or the gate took out, with the status that it has by what stands behind it. It comes
 /// among those that hold by now as one that is written does: it is refused where another says the same, and a person is
 /// asked where another is like it or contradicts it. Whatever a person took out stays out: that is undone where it was decided.
+/// What the gate took out cites the commit at which that was found from now on: a report of that commit takes it out no more.
 pub(super) fn restore(context: &Context<'_>, id: EntryId, reason: &str) -> Result<Decision, Error> {
     check_stated("reason", reason)?;
     let head = context.state.head(id).ok_or_else(|| {
@@ -27,13 +30,21 @@ pub(super) fn restore(context: &Context<'_>, id: EntryId, reason: &str) -> Resul
     check_is_over(context, head)?;
     let mut draft = Draft::new(context);
     let verdict = compared(&draft, head)?;
-    let status = standing(context, head);
+    let (status, trust) = (standing(context, head), anew(context, head));
     draft.push(Body::EntryRestored(Box::new(EntryRestored {
         entry: id,
         status,
-        trust: anew(context, head),
+        trust: trust.clone(),
         reason: mask(reason).text.into_owned(),
     })));
+    if let Some(citations) = against(context, head) {
+        draft.push(Body::TrustRevised(Box::new(TrustRevised {
+            entry: id,
+            citations,
+            status,
+            trust,
+        })));
+    }
     let disposition = if was_asked(&draft, head, verdict) {
         Disposition::Created
     } else {
@@ -92,6 +103,21 @@ fn check_is_over(context: &Context<'_>, head: &Head) -> Result<(), Error> {
             Err(refused(head, why))
         }
     }
+}
+
+/// All that an entry rests on which the gate took out, and the commit against which it comes back; none where it cites that
+/// already, where there is no room for it, and where it left for another reason.
+fn against(context: &Context<'_>, head: &Head) -> Option<Vec<Citation>> {
+    let why = context.facts.retirements.get(&head.id)?.as_ref()?;
+    let Retirement::Stale { at } = why else {
+        return None;
+    };
+    let commit = Citation::Commit {
+        hash: at.hash.clone(),
+        repository: at.repository.clone(),
+    };
+    let citations = join(&head.citations, &[commit]);
+    (citations != head.citations).then_some(citations)
 }
 
 /// What an entry is among those that hold by now, as one that would be written anew.

@@ -79,7 +79,7 @@ fn what_cannot_be_seen_is_neither_valid_nor_gone() {
 }
 
 #[test]
-fn a_file_that_says_nothing_of_its_content_is_there_or_gone() {
+fn a_file_of_whose_content_nothing_is_said_may_have_been_renamed_and_is_never_stale() {
     let (path, lines) = (file("a", None, None), file("a", Some((1, 2)), None));
     let seen = Sight::Lines(print_of("x"));
     let none = Search::default();
@@ -91,14 +91,24 @@ fn a_file_that_says_nothing_of_its_content_is_there_or_gone() {
         judged(&lines, &seen, &none),
         (Verdict::Unverifiable, Reason::NothingToCompare)
     );
-    for cited in [path, lines] {
-        assert_eq!(
-            judged(&cited, &Sight::Gone, &none),
-            (Verdict::Stale, Reason::Gone)
-        );
-    }
     let other = file("a", None, Some("sha1:12".into()));
     assert_eq!(judged(&other, &seen, &none).1, Reason::NothingToCompare);
+    for cited in [path, lines, other] {
+        assert!(!is_sought(&cited, &Sight::Gone));
+        for search in [none.clone(), whole(vec![])] {
+            assert_eq!(
+                judged(&cited, &Sight::Gone, &search),
+                (Verdict::Unverifiable, Reason::NothingToFind)
+            );
+        }
+    }
+    // Whoever says what it held can be told that it is gone.
+    let told = file("a", None, Some(print_of("x").to_string()));
+    assert!(is_sought(&told, &Sight::Gone));
+    assert_eq!(
+        judged(&told, &Sight::Gone, &whole(vec![])),
+        (Verdict::Stale, Reason::Gone)
+    );
 }
 
 #[test]
@@ -337,5 +347,33 @@ proptest! {
             prop_assert!(is_refreshed(core::slice::from_ref(&citation), core::slice::from_ref(to)));
         }
         prop_assert_eq!(judgement.refreshed, refreshed);
+    }
+
+    #[test]
+    fn only_what_says_what_it_held_is_stale_or_moved(
+        lines in proptest::option::of((1u32..9, 0u32..4)),
+        print in prop_oneof![
+            Just(None),
+            "[a-z0-9:]{0,12}".prop_map(Some),
+            "[ -~]{1,20}".prop_map(|text| Some(print_of(&text).to_string())),
+        ],
+        sight in prop_oneof![
+            Just(Sight::Gone),
+            "[ -~]{1,20}".prop_map(|text| Sight::Lines(print_of(&text))),
+        ],
+        places in proptest::collection::vec(proptest::sample::select(&["a.rs", "b.rs", "lib/a.rs"][..]), 0..3),
+    ) {
+        let lines = lines.map(|(first, more)| (first, first + more));
+        let tells = print.as_deref().and_then(Fingerprint::parse).is_some();
+        let citation = file("a.rs", lines, print);
+        let places: Vec<Place> = places.into_iter().map(|path| place(path, lines)).collect();
+        let is_nowhere = places.is_empty();
+        let judgement = judge(&citation, &sight, &whole(places)).unwrap();
+        if !tells {
+            prop_assert!(!is_sought(&citation, &sight));
+            prop_assert!(matches!(judgement.verdict, Verdict::Valid | Verdict::Unverifiable), "{:?}", judgement);
+        } else if is_sought(&citation, &sight) {
+            prop_assert_eq!(judgement.verdict == Verdict::Stale, is_nowhere, "{:?}", judgement);
+        }
     }
 }

@@ -5,11 +5,11 @@
 
 use super::{Invariant, Violation, ensure};
 use crate::entry::Head;
-use crate::event::Body;
+use crate::event::{Body, TrustRevised};
 use crate::trust::Trust;
 
 /// Invariant 5, of a command: it revises what entries are trusted with only by what a person answers, or by taking
-/// back what a promotion gave to them.
+/// back what a promotion gave to them. What came back may cite more than before, and is trusted no otherwise.
 ///
 /// # Errors
 /// The first that it revises without that.
@@ -20,8 +20,16 @@ pub fn trust_is_validated(bodies: &[Body]) -> Result<(), Violation> {
             Body::ReviewAnswered { .. } | Body::PromotionUndone { .. }
         )
     };
+    // An entry that came back cites what it came back against, and is trusted as it was just before.
+    let comes_so = |revised: &TrustRevised| {
+        let mut returned = bodies.iter().filter_map(|body| match body {
+            Body::EntryRestored(restored) => Some(restored),
+            _ => None,
+        });
+        returned.any(|one| one.entry == revised.entry && one.trust == revised.trust)
+    };
     let revised = bodies.iter().find_map(|body| match body {
-        Body::TrustRevised(revised) => Some(revised.entry),
+        Body::TrustRevised(revised) if !comes_so(revised) => Some(revised.entry),
         _ => None,
     });
     let Some(entry) = revised else { return Ok(()) };

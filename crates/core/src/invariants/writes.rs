@@ -6,7 +6,7 @@ use crate::entry::Status;
 use crate::event::{Body, EntryAmended, EntryCreated};
 use crate::permission::{Access, Control, allows, entry_rule};
 use crate::principal::{Actor, PrincipalKind};
-use crate::retention::Retirement;
+use crate::retention::{Retirement, stale_access};
 use crate::review::Question;
 use crate::scope::{Level, Scope};
 use crate::verification::{Outcome, Verification};
@@ -26,7 +26,7 @@ pub fn command_permitted(scope: &Scope, actor: &Actor, bodies: &[Body]) -> Resul
         _ => None,
     });
     for body in bodies {
-        let Some(access) = access_of(body, under) else {
+        let Some(access) = access_of(body, under, scope.level()) else {
             continue;
         };
         permitted(scope, actor, access)?;
@@ -58,7 +58,7 @@ fn permitted(scope: &Scope, actor: &Actor, access: Access) -> Result<(), Violati
 }
 
 /// What leave an event needed; none when it is no write of its actor's.
-fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
+fn access_of(body: &Body, under: Option<Access>, level: Level) -> Option<Access> {
     Some(match body {
         Body::Denied { .. } => return None,
         Body::ReviewRaised { question, .. } => match **question {
@@ -87,7 +87,7 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
         Body::EntriesRetired {
             why: Retirement::Stale { .. },
             ..
-        } => under.unwrap_or(Access::Control(Control::ReportOutcome)),
+        } => under.unwrap_or(stale_access(level)),
         Body::EntriesRetired { .. } => under.unwrap_or(Access::Control(Control::Maintain)),
         Body::ReuseReported(_) => Access::Control(Control::ReportOutcome),
         Body::ReviewAnswered { .. }

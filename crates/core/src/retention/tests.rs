@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::permission::allows;
+use crate::principal::PrincipalKind;
 
 const NOW_DAYS: u64 = 1_000;
 
@@ -20,6 +22,16 @@ fn aging(table: Table, days: u64, value: f64) -> Aging {
         age_from: days_ago(days),
         resolved_at: None,
         value,
+    }
+}
+
+#[test]
+fn no_agent_takes_out_what_is_gone_and_in_an_organisation_a_person_alone_does() {
+    for level in Level::ALL {
+        let may = PrincipalKind::ALL.map(|kind| allows(kind, stale_access(level), level));
+        // An agent, an orchestrator, a human, the system.
+        let is_shared = level != Level::Org;
+        assert_eq!(may, [false, is_shared, true, false], "{level}");
     }
 }
 

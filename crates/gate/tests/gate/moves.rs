@@ -92,10 +92,18 @@ fn what_is_in_a_file_of_another_name_moved_there() {
 #[test]
 fn what_was_deleted_is_stale() {
     let (folder, cited) = sample();
-    let bare = file("src/a.rs", None, None);
     fs::remove_file(folder.path("src/a.rs")).unwrap();
-    for cited in [cited, bare] {
-        assert_eq!(told(&folder.gate(), &cited), (Verdict::Stale, Reason::Gone));
+    assert_eq!(told(&folder.gate(), &cited), (Verdict::Stale, Reason::Gone));
+}
+
+#[test]
+fn a_path_alone_that_leads_nowhere_any_more_may_have_been_renamed() {
+    let (folder, _) = sample();
+    let bare = [None, Some((4, 6))].map(|lines| file("src/a.rs", lines, None));
+    fs::rename(folder.path("src/a.rs"), folder.path("src/c.rs")).unwrap();
+    for cited in &bare {
+        let unknown = (Verdict::Unverifiable, Reason::NothingToFind);
+        assert_eq!(told(&folder.gate(), cited), unknown);
     }
 }
 

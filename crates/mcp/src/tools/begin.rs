@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sillok_core::error::ErrorCode;
+use sillok_core::limits::QUERY_BYTES_MAX;
+use sillok_core::task::opening_text;
 
 use super::forms::no;
 use super::remembered::{Found, Memory};
@@ -23,10 +25,10 @@ use crate::refusal::Refusal;
 pub(crate) struct Input {
     /// The task: org/NAME/project/NAME/worktree/NAME/task/NAME.
     task: String,
-    /// What is to be done, in a line. Opens the task; without it, an open one is joined.
+    /// What is to be done, in a line. Opens the task; without it, or where it is open, it is joined.
     #[serde(default)]
     title: Option<String>,
-    /// What is to be done, in full.
+    /// What is to be done, in full. Say it also where you join a task: you are warned of what is like it.
     #[serde(default)]
     description: Option<String>,
     /// What the work is about, such as `coding` or `ui`; `global` when absent. What is global is loaded in any case.
@@ -183,11 +185,13 @@ pub(crate) async fn run<A: Api>(call: &Call<'_, A>, input: Input) -> Result<Outp
     let task: TaskView = call.read("/v1/task", query).await.map_err(unopened)?;
     let words = OwnWords::of(&task, opened, &mut budget);
     let mut for_warnings = budget.part(WARNINGS_PART);
-    let (brief, mut cut, told) = brief(call, &input, &mut budget).await?;
+    let about = about(&input, opened);
+    let (brief, mut cut, told) = brief(call, &input, about.as_deref(), &mut budget).await?;
     for_warnings.give_back(budget);
     let (warnings, cut_off) = warned::given(told.warnings, &mut for_warnings);
     cut.add(cut_off);
-    let (memories, no_memories) = match failures(call, &input.task, &task).await {
+    let said = about.unwrap_or_else(|| opening_text(&task.title, &task.description));
+    let (memories, no_memories) = match failures(call, &input.task, &said).await {
         Ok(found) => (found, None),
         // A task begins also where nothing can be searched: it is said, and not hidden.
         Err(refusal) => (Vec::new(), Some(refusal.text())),
@@ -262,15 +266,28 @@ struct Told {
     warnings_cut: bool,
 }
 
+/// What whoever joins a task says of it: the task itself was opened with other words, or by a hook that knows none.
+fn about(input: &Input, opened: bool) -> Option<String> {
+    let said = [&input.title, &input.description].into_iter().flatten();
+    let said: Vec<&str> = said.map(|text| text.trim()).collect();
+    let said = said.join("\n");
+    let is_said = !opened && !said.trim().is_empty();
+    is_said.then(|| shortened(&said, QUERY_BYTES_MAX).to_owned())
+}
+
 async fn brief<A: Api>(
     call: &Call<'_, A>,
     input: &Input,
+    about: Option<&str>,
     budget: &mut Budget,
 ) -> Result<(Vec<Item>, Cut, Told), Refusal> {
     // A brief as large as usual, whatever there is room for here: warnings stand in the room that its items leave.
     let mut body = json!({ "scope": input.task, "at": input.at });
     if let Some(domain) = &input.domain {
         body["domain"] = json!(domain);
+    }
+    if let Some(about) = about {
+        body["about"] = json!(about);
     }
     let brief: Brief = call.ask("/v1/brief", &body).await?;
     let items: Vec<Item> = brief.items.into_iter().map(Item::from).collect();
@@ -285,15 +302,14 @@ async fn brief<A: Api>(
     Ok((items, cut, told))
 }
 
-/// What was published of failures that are like the task.
+/// What was published of failures that are like what is said of the task.
 async fn failures<A: Api>(
     call: &Call<'_, A>,
     scope: &str,
-    task: &TaskView,
+    said: &str,
 ) -> Result<Vec<Memory>, Refusal> {
-    let words = format!("{}\n{}", task.title, task.description);
     let body = json!({
-        "scope": scope, "query": shortened(&words, FAILED_QUERY_BYTES_MAX), "failures_only": true, "limit": FAILED_MEMORIES_MAX,
+        "scope": scope, "query": shortened(said, FAILED_QUERY_BYTES_MAX), "failures_only": true, "limit": FAILED_MEMORIES_MAX,
     });
     let found: Failures = call.ask("/v1/recall", &body).await?;
     Ok(found.results.into_iter().map(Memory::from).collect())
@@ -323,6 +339,29 @@ mod tests {
     fn handle_of(item: Value) -> Option<String> {
         let item: BriefItem = serde_json::from_value(item).unwrap();
         Item::from(item).handle
+    }
+
+    #[test]
+    fn who_joins_a_task_is_warned_by_what_is_said_then() {
+        let said = |given: Value, opened| {
+            let input: Input = serde_json::from_value(given).unwrap();
+            about(&input, opened)
+        };
+        let both = json!({ "task": "t", "title": "Uploads break", "description": "Retry them." });
+        assert_eq!(
+            said(both.clone(), false).as_deref(),
+            Some("Uploads break\nRetry them.")
+        );
+        // Who opens it says it in the opening.
+        assert_eq!(said(both, true), None);
+        let described = json!({ "task": "t", "description": "Retry them." });
+        assert_eq!(said(described, false).as_deref(), Some("Retry them."));
+        for silent in [json!({ "task": "t" }), json!({ "task": "t", "title": " " })] {
+            assert_eq!(said(silent, false), None);
+        }
+        let long = json!({ "task": "t", "description": "é".repeat(QUERY_BYTES_MAX) });
+        let told = said(long, false).unwrap();
+        assert!(told.len() <= QUERY_BYTES_MAX && told.starts_with('é'));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) struct Input {
     task: String,
     /// What you did, in a few sentences.
     summary: String,
-    /// How you did it, in words. Should the verification fail, others are warned of it; should it pass, others find it.
+    /// How you did it, in words. Should the verification fail, others are warned of it.
     #[serde(default)]
     approach: Option<String>,
     /// The files that it touched, by their paths from the root of the work tree.

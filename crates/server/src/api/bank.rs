@@ -151,20 +151,26 @@ impl PatternsQuery {
     }
 }
 
-/// A trajectory that a pattern comes from.
+/// What a pattern comes from: a trajectory, or a verification that failed.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PatternCited {
-    /// Where it stands.
+    /// The event that tells of it.
     #[schema(value_type = schema::RecordId)]
-    pub trajectory: RecordId,
-    /// What its task was called.
+    pub record: RecordId,
+    /// The verification that failed; absent where a trajectory tells of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::VerificationId>)]
+    pub verification: Option<VerificationId>,
+    /// What its task was called; absent of a verification.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// What it came to.
     #[schema(value_type = schema::Ended)]
     pub ended: Ended,
-    /// What it was worth, from -1 to 1.
-    pub reward: f64,
-    /// What is to be known of it.
+    /// What it was worth, from -1 to 1; absent of a verification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward: Option<f64>,
+    /// What is to be known of it, or how it failed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lesson: String,
     /// When it was stored.
@@ -177,9 +183,10 @@ pub struct PatternCited {
 pub struct Pattern {
     /// Its name: the same words, in any order, have the same one.
     pub signature: String,
-    /// The sort of task.
-    #[schema(value_type = schema::TaskKind)]
-    pub kind: TaskKind,
+    /// The sort of task; absent where verifications alone tell of the approach, which know none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::TaskKind>)]
+    pub kind: Option<TaskKind>,
     /// The approach, as it was told the last time: 1 KiB of its text, of its files, and of its symbols.
     pub approach: Approach,
     /// How often it did what was asked.
@@ -204,7 +211,7 @@ pub struct Pattern {
     pub recency: f64,
     /// All three, multiplied.
     pub score: f64,
-    /// The trajectories that it comes from, the newest first: 8 at most.
+    /// The trajectories and the verifications that failed that it comes from, the newest first: 8 at most.
     pub cited: Vec<PatternCited>,
     /// Whether there are more, or more is known of the approach than is told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -261,10 +268,11 @@ impl From<bank::PatternFound> for Pattern {
 impl From<bank::Cited> for PatternCited {
     fn from(cited: bank::Cited) -> Self {
         Self {
-            trajectory: cited.record,
+            record: cited.record,
+            verification: cited.verification,
             title: cited.title,
             ended: cited.ended,
-            reward: cited.reward.map(Reward::get).unwrap_or_default(),
+            reward: cited.reward.map(Reward::get),
             lesson: cited.lesson,
             at: cited.at,
         }

@@ -11,6 +11,7 @@ use sillok_core::decision::{self, DecisionVersion, Domain, Node, Phase, Rank};
 use sillok_core::error::Error;
 use sillok_core::id::DecisionId;
 use sillok_core::impact::Affected;
+use sillok_core::limits::QUERY_BYTES_MAX;
 use sillok_core::recall::mark_as_data;
 use sillok_core::scope::Scope;
 use sillok_core::time::Timestamp;
@@ -41,6 +42,10 @@ pub struct BriefRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::Node>)]
     pub at: Vec<String>,
+    /// What else the work is about, in words, 8 KiB at most: a task is warned of what failed and is like it, as of what is like
+    /// the words that it was opened with. Nothing else goes by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// At most so many items and warnings, 1 to 1000; 200 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items_max: Option<usize>,
@@ -55,6 +60,7 @@ pub(crate) struct BriefAsked {
     pub(crate) scope: Scope,
     pub(crate) domain: Domain,
     pub(crate) at: Vec<Node>,
+    pub(crate) about: String,
     pub(crate) budget: BriefBudget,
 }
 
@@ -65,10 +71,20 @@ impl BriefRequest {
     /// `invalid_scope`, `invalid_id`, `invalid_argument` or `too_large`.
     pub(crate) fn parse(self) -> Result<BriefAsked, Error> {
         let domain: Option<Domain> = self.domain.as_deref().map(str::parse).transpose()?;
+        let about = self.about.unwrap_or_default();
+        if about.len() > QUERY_BYTES_MAX {
+            let (most, given) = (QUERY_BYTES_MAX as u64, about.len() as u64);
+            return Err(Error::too_large(
+                "bytes of what a brief is about",
+                most,
+                given,
+            ));
+        }
         Ok(BriefAsked {
             scope: Scope::parse(&self.scope)?,
             domain: domain.unwrap_or_default(),
             at: nodes(&self.at)?,
+            about,
             budget: BriefBudget::of(self.items_max, self.bytes_max)?,
         })
     }

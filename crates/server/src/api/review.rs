@@ -1,6 +1,7 @@
 //! Reviews and reports of reuse on the wire: what people and tasks say of entries.
 
 use serde::{Deserialize, Serialize};
+use sillok_core::citation::{self, CitationsHash};
 use sillok_core::command::{self, Command};
 use sillok_core::commit::CommitName;
 use sillok_core::entry::Status;
@@ -29,9 +30,11 @@ pub struct ReportReuse {
     pub outcome: ReuseOutcome,
 }
 
-/// Says for a task what the cognitive gate found of an entry at the project's main branch. Whoever may write entries in the
-/// entry's scope takes it out of recall by that, or has its citations name where its code lies; of others two tasks have to
-/// find it stale, and their word for a place changes nothing. What left recall can be restored.
+/// Says for a task what the cognitive gate found of an entry at the project's main branch. That it is stale counts as the task's
+/// word, unless the task said something else of the entry itself. It leaves recall by the word of a person, and below the
+/// organisation by that of an orchestrator, unless it was restored against that commit; of agents no word is enough, in how many
+/// tasks it is said. Whoever may write entries in the entry's scope has its citations name where its code lies; the word of
+/// others for a place changes nothing. What left recall can be restored, and cites the commit of the report from then on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportGate {
@@ -59,6 +62,8 @@ pub enum GateFound {
     Stale,
     /// The same lies elsewhere.
     Moved {
+        /// All that it rested on when it was looked at, in its order: where it rests on others by now, the report is a conflict.
+        seen: Vec<Citation>,
         /// All that it rests on, in its order, with the places where it lies. What they say is as it was.
         citations: Vec<Citation>,
     },
@@ -72,13 +77,10 @@ impl ReportGate {
     pub(crate) fn parse(self, entry: EntryId) -> Result<command::GateReport, Error> {
         let found = match self.found {
             GateFound::Stale => command::GateFound::Stale,
-            GateFound::Moved { citations } => {
-                let citations = citations.into_iter().map(TryInto::try_into);
-                let citations: Result<Vec<_>, Error> = citations.collect();
-                command::GateFound::Moved {
-                    citations: citations?,
-                }
-            }
+            GateFound::Moved { seen, citations } => command::GateFound::Moved {
+                seen: CitationsHash::of(&parsed(seen)?),
+                citations: parsed(citations)?,
+            },
         };
         Ok(command::GateReport {
             task: Scope::parse(&self.task)?,
@@ -88,6 +90,10 @@ impl ReportGate {
             found,
         })
     }
+}
+
+fn parsed(citations: Vec<Citation>) -> Result<Vec<citation::Citation>, Error> {
+    citations.into_iter().map(TryInto::try_into).collect()
 }
 
 /// How many tasks say what of an entry. Each counts once, with its last word.

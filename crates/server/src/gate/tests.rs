@@ -219,7 +219,8 @@ fn what_is_so_at_the_main_branch_as_well_is_reported_and_nothing_else() {
         found.results[1].citations[0].clone(),
         cite(root, "moved.rs"),
     ];
-    assert_eq!(moved.found, GateFound::Moved { citations });
+    let seen = found.results[1].citations.clone();
+    assert_eq!(moved.found, GateFound::Moved { seen, citations });
     assert_eq!((moved.commit.len(), moved.repository.as_str()), (40, "r"));
     let mut unbound = displaced.clone();
     for result in unbound.gone.iter_mut().chain(&mut unbound.moved) {

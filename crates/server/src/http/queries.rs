@@ -87,16 +87,18 @@ impl App {
             .turn(scope, most, "searches behind anchors")
     }
 
-    /// A turn for one more check of a fix of a task, or search of the patterns around a scope.
+    /// A turn for one more check of a fix of a task, search of the patterns around a scope, or brief of a task.
     ///
     /// # Errors
     /// `busy` when its organisation, or all together, have as many under way as there may be.
     pub(super) fn check_turn(&self, task: &Scope) -> Result<Turn, Error> {
         let config = &self.inner.config;
         let most = (config.fix_checks_max, config.fix_checks_per_org_max);
-        self.inner
-            .checks
-            .turn(task, most, "checks of fixes and searches of patterns")
+        self.inner.checks.turn(
+            task,
+            most,
+            "checks of fixes, searches of patterns and briefs of tasks",
+        )
     }
 }
 

@@ -36,7 +36,12 @@ pub(super) async fn tell<P: Protocol>(
                 items_max,
                 bytes_max: BRIEF_BYTES_MAX,
             };
-            let query = BriefQuery { domain, at, budget };
+            let query = BriefQuery {
+                domain,
+                at,
+                budget,
+                ..BriefQuery::default()
+            };
             let brief = node.brief_of_standing(&viewer(by), query).await;
             unless_absent(brief, |brief| Told::Brief {
                 lines: brief.items.into_iter().map(line).collect(),

@@ -1,5 +1,5 @@
 //! Gating: people write down what rests on code, and cite it anew, while tasks report that the code is gone from the main branch
-//! or lies elsewhere there, some of them of what they saw before it was cited anew.
+//! or lies elsewhere there, some of them of what they saw before it was cited anew or elsewhere, and some say that it helped.
 //!
 //! Owns what they do, in projects that nobody else works in. What must hold of it is `judged`'s.
 
@@ -8,7 +8,7 @@ mod judged;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use sillok_core::citation::{Citation, join};
+use sillok_core::citation::{Citation, CitationsHash, join};
 use sillok_core::command::{AmendEntry, AnswerBody, Command, GateFound, GateReport};
 use sillok_core::commit::CommitName;
 use sillok_core::entry::{Detail, Metadata, Status, Table};
@@ -16,6 +16,7 @@ use sillok_core::error::{Error, ErrorCode};
 use sillok_core::id::EntryId;
 use sillok_core::principal::PrincipalKind;
 use sillok_core::promotion::NewEntry;
+use sillok_core::reuse::ReuseOutcome;
 use sillok_core::scope::Scope;
 
 use crate::agent::Agent;
@@ -62,7 +63,7 @@ pub struct Told {
     pub task: u8,
     /// Whether an agent says so, or an orchestrator.
     pub by_agent: bool,
-    /// Whether it is what was seen before the entry was cited anew, where it was.
+    /// Whether it is what was seen before the entry was cited anew or elsewhere, where it was.
     pub is_late: bool,
     /// What was found.
     pub found: Found,
@@ -82,12 +83,17 @@ pub enum Action {
         /// Which one, by its place among those that are told of.
         place: u8,
     },
+    /// Says for the first task of its project that an entry helped it.
+    Use {
+        /// Which one, by its place among those that are told of.
+        place: u8,
+    },
     /// Reports what was found of an entry.
     Report(Told),
 }
 
 /// A version of an entry, and what it rests on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Seen {
     version: u64,
     citations: Vec<Citation>,
@@ -99,7 +105,7 @@ struct Cited {
     home: Scope,
     entry: EntryId,
     newest: Seen,
-    /// What it was before it was cited anew, if it was.
+    /// What it was before it was cited anew or elsewhere, if it was.
     former: Option<Seen>,
 }
 
@@ -123,6 +129,16 @@ impl Board {
     fn renew(&mut self, entry: EntryId, newest: Seen) {
         if let Some(cited) = self.0.iter_mut().find(|cited| cited.entry == entry) {
             cited.former = Some(std::mem::replace(&mut cited.newest, newest));
+        }
+    }
+
+    /// The entry lies elsewhere by now, if this is what agents tell one another of it still.
+    fn refresh(&mut self, entry: EntryId, seen: &Seen, citations: Vec<Citation>) {
+        let known = self.0.iter().find(|cited| cited.entry == entry);
+        let is_newest = known.is_some_and(|cited| cited.newest == *seen);
+        if is_newest && seen.citations != citations {
+            let version = seen.version;
+            self.renew(entry, Seen { version, citations });
         }
     }
 
@@ -154,6 +170,9 @@ impl Workload for Gating {
             30..=44 => Action::Again {
                 place: draw.byte(TOLD_MAX),
             },
+            45..=54 => Action::Use {
+                place: draw.byte(TOLD_MAX),
+            },
             _ => Action::Report(Told {
                 place: draw.byte(TOLD_MAX),
                 task: draw.byte(TASKS.into()),
@@ -173,7 +192,7 @@ impl Workload for Gating {
     fn check_action(&self, action: &Action, _nodes: u16) -> Result<(), String> {
         let (name, number, below) = match action {
             Action::Cite { project } => ("project", *project, PROJECTS),
-            Action::Again { .. } => return Ok(()),
+            Action::Again { .. } | Action::Use { .. } => return Ok(()),
             Action::Report(told) => ("task", told.task, TASKS),
         };
         if number >= below {
@@ -186,6 +205,7 @@ impl Workload for Gating {
         match action {
             Action::Cite { project } => cite(agent, project).await,
             Action::Again { place } => again(agent, place).await,
+            Action::Use { place } => helped(agent, place).await,
             Action::Report(told) => report(agent, told).await,
         }
     }
@@ -299,6 +319,20 @@ async fn open(agent: &mut Agent, home: &Scope, task: u8) -> Scope {
     task
 }
 
+/// Has one task say itself that an entry helped it. One alone: what helps several is offered elsewhere.
+async fn helped(agent: &mut Agent, place: u8) {
+    let Some(cited) = agent.shared(|board: &mut Board| board.at(place)) else {
+        return;
+    };
+    let task = open(agent, &cited.home, 0).await;
+    let said = Command::ReportReuse {
+        task,
+        entry: cited.entry,
+        outcome: ReuseOutcome::Helped,
+    };
+    agent.give(PrincipalKind::Agent, &cited.home, said).await;
+}
+
 async fn report(agent: &mut Agent, told: Told) {
     let Some(cited) = agent.shared(|board: &mut Board| board.at(told.place)) else {
         return;
@@ -314,6 +348,7 @@ async fn report(agent: &mut Agent, told: Told) {
         found: match told.found {
             Found::Stale => GateFound::Stale,
             Found::Moved { folder } => GateFound::Moved {
+                seen: CitationsHash::of(&seen.citations),
                 citations: moved(&seen.citations, folder),
             },
         },
@@ -327,28 +362,37 @@ async fn report(agent: &mut Agent, told: Told) {
     };
     let command = Command::ReportGate(Box::new(said));
     match agent.attempt(kind, &cited.home, command).await {
-        Ok(answer) => settle(agent, cited.entry, told, answer.result),
-        Err(error) if is_of_a_former_version(&error) => {
+        Ok(answer) => settle(agent, (cited.entry, seen), told, answer.result),
+        Err(error) if is_of_former(&error, "is at version") => {
             agent.client().saw("report of a former version refused");
         }
-        // It has left recall.
+        // What is told of the newest places and is refused is told of wrong ones: others were told meanwhile.
+        Err(error) if former.is_some() && is_of_former(&error, "rests on other places") => {
+            agent.client().saw("report of former places refused");
+        }
+        // It has left recall, or what agents tell one another of it is wrong.
         Err(_) => agent.shared(|board: &mut Board| board.remove(cited.entry)),
     }
 }
 
-fn is_of_a_former_version(error: &Error) -> bool {
-    error.code == ErrorCode::Conflict && error.message.contains("is at version")
+fn is_of_former(error: &Error, why: &str) -> bool {
+    error.code == ErrorCode::Conflict && error.message.contains(why)
 }
 
 /// Tells of what became of an entry.
-fn settle(agent: &mut Agent, entry: EntryId, told: Told, answer: AnswerBody) {
-    let AnswerBody::Reported { status, .. } = answer else {
+fn settle(agent: &mut Agent, (entry, seen): (EntryId, &Seen), told: Told, answer: AnswerBody) {
+    let AnswerBody::Reported { status, usage, .. } = answer else {
         return;
     };
     match told.found {
         Found::Stale if status == Status::Archived => {
             agent.client().saw("entry found gone left recall");
             agent.shared(|board: &mut Board| board.remove(entry));
+        }
+        Found::Stale if told.by_agent && usage.stale == 0 => {
+            agent
+                .client()
+                .saw("stale word behind a task's own left out");
         }
         Found::Stale if told.by_agent => {
             agent.client().saw("stale word of one task counted");
@@ -358,64 +402,13 @@ fn settle(agent: &mut Agent, entry: EntryId, told: Told, answer: AnswerBody) {
             agent.note(KEPT, entry);
         }
         Found::Moved { .. } if told.by_agent => {}
-        Found::Moved { .. } => agent.client().saw("citations refreshed"),
+        Found::Moved { folder } => {
+            agent.client().saw("citations refreshed");
+            let citations = moved(&seen.citations, folder);
+            agent.shared(|board: &mut Board| board.refresh(entry, seen, citations));
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use sillok_core::gate::is_refreshed;
-
-    use super::*;
-    use crate::rng::Stream;
-
-    #[test]
-    fn what_is_drawn_can_be_done_and_all_of_it_is_drawn() {
-        let mut stream = Stream::new(1, "gating", 0);
-        let mut drawn = BTreeSet::new();
-        for before in 0..400 {
-            let action = Gating.draw(&mut Draw {
-                stream: &mut stream,
-                agent: 0,
-                before,
-                nodes: 3,
-                projects: 12,
-            });
-            assert_eq!(Gating.check_action(&action, 3), Ok(()));
-            drawn.insert(match action {
-                Action::Cite { project } => format!("cite in {project}"),
-                Action::Again { .. } => "again".to_owned(),
-                Action::Report(told) => {
-                    format!("{} {} {:?}", told.by_agent, told.is_late, told.found)
-                }
-            });
-        }
-        let reports = 4 * (1 + usize::from(FOLDERS));
-        assert_eq!(drawn.len(), usize::from(PROJECTS) + 1 + reports);
-    }
-
-    #[test]
-    fn what_nobody_can_do_is_refused_with_its_field() {
-        let refused = |action: &Action| Gating.check_action(action, 3).unwrap_err();
-        let cite = Action::Cite { project: PROJECTS };
-        assert_eq!(refused(&cite), "project: 2 is not below 2");
-        let report = Action::Report(Told {
-            place: 0,
-            task: TASKS,
-            by_agent: true,
-            is_late: false,
-            found: Found::Stale,
-        });
-        assert_eq!(refused(&report), "task: 3 is not below 3");
-    }
-
-    #[test]
-    fn what_moved_says_the_same_and_what_is_cited_anew_does_not() {
-        let before = rests_on(1, 1);
-        assert!(is_refreshed(&before, &moved(&before, 1)));
-        assert_ne!(before, moved(&before, 1));
-        for other in [rests_on(1, 2), rests_on(2, 1)] {
-            assert!(!is_refreshed(&before, &moved(&other, 1)));
-        }
-    }
-}
+mod tests;

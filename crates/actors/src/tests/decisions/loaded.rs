@@ -1,15 +1,16 @@
-//! Briefs of many random decisions, against a sort of all of them by one key.
+//! Briefs of many random decisions and anchors, against a sort of all of them by one key.
 
 use std::cmp::Reverse;
 
 use proptest::prelude::*;
 use sillok_core::brief::BriefItem;
 use sillok_core::decision::{DecisionHead, Domain, NewDecision, Rank};
-use sillok_core::id::DecisionId;
+use sillok_core::id::{AnchorId, DecisionId};
 use sillok_core::limits::BRIEF_BYTES_MAX;
 use sillok_core::scope::Scope;
 
-use super::stage::{PLACES, Stage, of_domain, restore, says, withdraw};
+use super::kept::{listed_in, points_to};
+use super::stage::{PLACES, Stage, at, of_domain, restore, says, withdraw};
 use crate::reads::{BriefQuery, DecisionFilter};
 use crate::tests::audit::RUNTIME;
 use crate::tests::harness::{TASK, scope};
@@ -31,6 +32,8 @@ enum What {
     Change(usize),
     Withdraw(usize),
     Restore(usize),
+    /// An anchor that leads to it.
+    Point(usize),
 }
 
 fn deeds() -> impl Strategy<Value = Vec<Deed>> {
@@ -39,6 +42,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         3 => any::<usize>().prop_map(What::Change),
         1 => any::<usize>().prop_map(What::Withdraw),
         1 => any::<usize>().prop_map(What::Restore),
+        2 => any::<usize>().prop_map(What::Point),
     ];
     let rank = proptest::sample::select(Rank::ALL.to_vec());
     let deed = (0..PLACES.len(), rank, 0..DOMAINS.len(), what);
@@ -51,8 +55,16 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     proptest::collection::vec(deed, 1..60)
 }
 
-/// Carries deeds out, as far as they are allowed: what was begun in each place.
-async fn carry_out(stage: &mut Stage, deeds: &[Deed]) {
+/// An anchor that was added: where, and in which domain it is listed.
+struct Added {
+    holder: Scope,
+    domain: Domain,
+    id: AnchorId,
+}
+
+/// Carries deeds out, as far as they are allowed: the anchors, as they were added.
+async fn carry_out(stage: &mut Stage, deeds: &[Deed]) -> Vec<Added> {
+    let mut added = Vec::new();
     let mut begun: Vec<Vec<DecisionId>> = vec![Vec::new(); PLACES.len()];
     for (number, deed) in deeds.iter().enumerate() {
         let path = PLACES[deed.place];
@@ -74,7 +86,10 @@ async fn carry_out(stage: &mut Stage, deeds: &[Deed]) {
         let named = |which: usize| here.get(which.checked_rem(here.len())?).copied();
         let head = match deed.what {
             What::Begin => None,
-            What::Change(which) | What::Withdraw(which) | What::Restore(which) => {
+            What::Change(which)
+            | What::Withdraw(which)
+            | What::Restore(which)
+            | What::Point(which) => {
                 let Some(root) = named(which) else { continue };
                 let view = stage.node.reader().decision(&scope(path), root).await;
                 Some(view.unwrap().expect("it was begun").head)
@@ -93,10 +108,24 @@ async fn carry_out(stage: &mut Stage, deeds: &[Deed]) {
                 let command = restore(head.root, head.version, 1);
                 stage.person(path, command).await.unwrap();
             }
+            (What::Point(_), Some(head)) if head.active => {
+                let domain = DOMAINS[deed.domain];
+                let anchor = points_to(
+                    &format!("added by deed {number}"),
+                    vec![at(path, head.root)],
+                );
+                let ids = stage.point(path, vec![listed_in(domain, anchor)]).await;
+                added.push(Added {
+                    holder: scope(path),
+                    domain: domain.parse().unwrap(),
+                    id: ids.unwrap()[0],
+                });
+            }
             (What::Begin, _) => here.push(stage.begin(path, text).await),
             _ => {}
         }
     }
+    added
 }
 
 /// All active decisions of the scopes that `from` sees.
@@ -124,6 +153,16 @@ fn expected(mut all: Vec<(Scope, DecisionHead)>, domain: &Domain) -> Vec<(Decisi
     listed.collect()
 }
 
+/// Which anchors a brief has to list behind them, in its order. A sort keeps those of one key as they were added.
+fn expected_anchors(added: &[Added], from: &Scope, domain: &Domain) -> Vec<AnchorId> {
+    let is_listed = |one: &&Added| {
+        one.holder.contains(from) && (one.domain.is_global() || one.domain == *domain)
+    };
+    let mut listed: Vec<&Added> = added.iter().filter(is_listed).collect();
+    listed.sort_by_key(|one| (!one.domain.is_global(), Reverse(one.holder.level())));
+    listed.into_iter().map(|one| one.id).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
@@ -131,7 +170,7 @@ proptest! {
     fn a_brief_is_what_a_sort_of_all_that_holds_gives(deeds in deeds()) {
         RUNTIME.block_on(async {
             let mut stage = Stage::set().await;
-            carry_out(&mut stage, &deeds).await;
+            let added = carry_out(&mut stage, &deeds).await;
             for domain in DOMAINS {
                 let mut query = BriefQuery {
                     domain: domain.parse().unwrap(),
@@ -142,17 +181,20 @@ proptest! {
                 let wanted = expected(all, &query.domain);
                 let brief = stage.brief(TASK, query.clone()).await;
                 assert!(brief.cut.is_empty());
-                let loaded: Vec<_> = brief
-                    .items
-                    .iter()
-                    .map(|item| match item {
-                        BriefItem::Decision { version, .. } => (version.root, version.number),
-                        BriefItem::Structural { .. } | BriefItem::Anchor { .. } => {
-                            panic!("nothing is at hand, and nothing points anywhere")
+                let (mut loaded, mut pointing) = (Vec::new(), Vec::new());
+                for item in &brief.items {
+                    match item {
+                        BriefItem::Decision { version, .. } => {
+                            assert_eq!(pointing, [], "an anchor stands before a decision");
+                            loaded.push((version.root, version.number));
                         }
-                    })
-                    .collect();
+                        BriefItem::Anchor { anchor, .. } => pointing.push(anchor.id),
+                        BriefItem::Structural { .. } => panic!("nothing is at hand"),
+                    }
+                }
                 assert_eq!(loaded, wanted, "{domain}");
+                let anchors = expected_anchors(&added, &scope(TASK), &query.domain);
+                assert_eq!(pointing, anchors, "{domain}");
                 assert_eq!(stage.brief(TASK, query).await, brief);
             }
             stage.node.shutdown().await;

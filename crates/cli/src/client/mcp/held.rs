@@ -1,18 +1,21 @@
-//! The work tree that an agent's process stands in: what is recalled is held against it before the agent is told.
+//! The work tree that an agent's process stands in: what is recalled is held against it before the agent is told, and what is
+//! written says what it holds.
 //!
-//! Owns which requests that is done for, and what follows from one behind the answer. What the gate says is
-//! [`sillok_server::gate`]'s, which must not know who asks.
+//! Owns which questions that is done for, and what follows from one behind the answer. What the gate says is
+//! [`sillok_server::gate`]'s, which must not know who asks; what is added to a write, [`Filled`]'s.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use sillok_core::id::CommandId;
 use sillok_core::scope::{Level, Scope};
 use sillok_gate::{Budget, Gate, WorkTree};
 use sillok_server::api::{RecallAnswer, ReportGate};
 use sillok_server::gate::{Displaced, hold, look_on, reports};
 use tokio::sync::{Semaphore, oneshot};
 
+use super::filled::Filled;
 use crate::client::Client;
 use crate::output::note;
 
@@ -21,11 +24,12 @@ pub(super) const RECALL: &str = "/v1/recall";
 /// Looks behind answers that are under way at once. Where there is no room the next recall has one more.
 const LOOKS_MAX: usize = 1;
 
-/// What is recalled, held against the work tree here.
+/// What is recalled, held against the work tree here, and what is written, filled from it.
 #[derive(Debug)]
 pub struct Held {
     /// None where there is no work tree, or none is meant.
     here: Option<Here>,
+    filled: Option<Filled>,
     /// Whether the server holds it against none of its own.
     is_ours: bool,
     looks: Arc<Semaphore>,
@@ -49,6 +53,7 @@ impl Held {
         Self {
             is_ours: is_said || here.is_some(),
             here,
+            filled: tree.map(Filled::of),
             looks: Arc::new(Semaphore::new(LOOKS_MAX)),
         }
     }
@@ -59,6 +64,14 @@ impl Held {
             question["check"] = json!(false);
         }
         question
+    }
+
+    /// The body of a write, with what the work tree here says of what it cites; as it is where there is none.
+    pub(super) async fn written(&self, path: &str, body: Value, command: CommandId) -> Value {
+        match &self.filled {
+            Some(filled) => filled.body(path, body, command).await,
+            None => body,
+        }
     }
 
     /// The answer to such a question as it holds here. What is gone or moved is looked for at the main branch behind it, and
@@ -128,11 +141,11 @@ fn looked(here: &Here, displaced: Displaced, scope: Option<&Scope>) -> Vec<Repor
 mod tests {
     use super::*;
 
-    fn answer(path: &str) -> Value {
+    fn answer(path: &str, print: &str) -> Value {
         let result = json!({
             "entry": "00000000-0000-0000-0000-000000000001", "scope": "org/a/project/p", "table": "observations", "kind": "knowledge",
             "status": "verified", "content": "It is so.", "data_marked_text": "", "tokens": 5, "version": 1,
-            "citations": [{ "kind": "file", "path": path }], "binding": { "kind": "no_repository" }, "gate": "unverifiable",
+            "citations": [{ "kind": "file", "path": path, "fingerprint": print }], "binding": { "kind": "no_repository" }, "gate": "unverifiable",
             "score": { "total": 0.5, "similarity": 1.0, "confidence": 0.5, "relevance": 1.0, "recency": 1.0 },
         });
         json!({ "results": [result], "tokens": 5, "left_out": 0, "by_meaning": true, "whole": true })
@@ -142,10 +155,13 @@ mod tests {
     fn an_answer_is_that_of_the_work_tree_and_of_another_form_it_stays() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.rs"), "x").unwrap();
+        let tree = WorkTree::at(folder.path()).unwrap();
+        let print = sillok_gate::fingerprint(&tree, "a.rs", None).unwrap();
+        let (print, other) = (print.to_string(), "0".repeat(64));
         let gate = Gate::at(folder.path().to_owned());
-        let (held, _) = checked(answer("a.rs"), &gate).unwrap();
+        let (held, _) = checked(answer("a.rs", &print), &gate).unwrap();
         assert_eq!(held["results"][0]["gate"], "valid");
-        let (held, displaced) = checked(answer("b.rs"), &gate).unwrap();
+        let (held, displaced) = checked(answer("b.rs", &other), &gate).unwrap();
         assert_eq!((&held["results"], &held["stale"]), (&json!([]), &json!(1)));
         assert_eq!(displaced.gone.len(), 1);
         assert!(checked(json!({ "results": 1 }), &gate).is_none());
@@ -159,5 +175,20 @@ mod tests {
         assert_eq!(asked(&Held::against(Some(&tree), false)), json!(false));
         assert_eq!(asked(&Held::against(None, true)), json!(false));
         assert_eq!(asked(&Held::against(None, false)), Value::Null);
+    }
+
+    #[tokio::test]
+    async fn what_is_written_is_filled_where_there_is_a_work_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.rs"), "x").unwrap();
+        let tree = WorkTree::at(folder.path()).unwrap();
+        let said = json!({ "citations": [{ "kind": "file", "path": "a.rs" }] });
+        for (tree, is_filled) in [(Some(&tree), true), (None, false)] {
+            let held = Held::against(tree, true);
+            let command = CommandId::from_bytes([1; 16]);
+            let told = held.written("/v1/entries", said.clone(), command).await;
+            let print = &told["citations"][0]["fingerprint"];
+            assert_eq!(print.is_string(), is_filled, "{told}");
+        }
     }
 }

@@ -5,33 +5,10 @@ use super::*;
 const OPENING: &str =
     "Cache the headers\nParsed headers are read again and again, and the session table is slow";
 
-fn failed(number: usize, approach: usize, seq: u64, day: u64) -> FailedApproach {
-    let approach = self::approach(APPROACHES[approach]);
-    FailedApproach {
-        task: task(number),
-        seq: Seq::new(seq),
-        verification: VerificationId::from_bytes([u8::try_from(seq).unwrap(); 16]),
-        wording: Wording::of(&approach),
-        approach,
-        reason: format!("reason {}", seq % 3),
-        at: Timestamp::from_ms(START + day * DAY_MS),
-    }
-}
-
-fn any_failed() -> impl Strategy<Value = Vec<FailedApproach>> {
-    let one = (0..5_usize, 0..APPROACHES.len(), 0..90_u64);
-    let all = proptest::collection::vec(one, 0..24);
-    all.prop_map(|all| {
-        let numbered = all.into_iter().zip(100..);
-        let failed = numbered.map(|((task, approach, day), seq)| failed(task, approach, seq, day));
-        failed.collect()
-    })
-}
-
 fn warned(failed: &[FailedApproach], trajectories: &[Trajectory]) -> Vec<Warning> {
     let config = BankConfig::default();
     let titles = BTreeMap::new();
-    let (warnings, cut) = warnings(&task(0), OPENING, failed, &titles, trajectories, &config);
+    let (warnings, cut) = warnings(&task(0), &[OPENING], failed, &titles, trajectories, &config);
     assert!(!cut);
     warnings
 }
@@ -39,6 +16,30 @@ fn warned(failed: &[FailedApproach], trajectories: &[Trajectory]) -> Vec<Warning
 fn texts(warnings: &[Warning]) -> Vec<&str> {
     let texts = warnings.iter().map(|one| one.approach.text.as_str());
     texts.collect()
+}
+
+#[test]
+fn where_not_all_can_be_worded_anew_a_failure_is_left_out_by_its_age_and_not_by_what_tells_of_it() {
+    let said = |day| Said {
+        task: 1,
+        kind: 0,
+        approach: 0,
+        again: false,
+        ended: Ended::Failed,
+        reward: -1.0,
+        day,
+        kept: false,
+    };
+    let told = trajectories(&[said(1)]);
+    let mut one = failed(2, 0, 100, 2);
+    one.wording = Wording::default();
+    let called = BTreeMap::new();
+    let bytes = one.approach.bytes();
+    let (trials, cut) = trials(told.iter(), [&one].into_iter(), &called, Room::of(bytes));
+    let [left] = &trials[..] else {
+        panic!("there is room for one")
+    };
+    assert_eq!((left.verification, cut), (Some(one.verification), true));
 }
 
 #[test]
@@ -62,6 +63,30 @@ fn a_task_is_warned_of_what_failed_elsewhere_and_is_like_it() {
     assert_eq!(records, expected);
     assert_eq!(one.failures[0].verification, Some(all[2].verification));
     assert_eq!(one.last, all[2].at);
+}
+
+#[test]
+fn what_else_a_task_is_about_is_compared_by_itself() {
+    let all = [failed(1, 0, 100, 1), failed(1, 2, 101, 1)];
+    let config = BankConfig::default();
+    let found = |asked: &[&str]| {
+        let (found, _) = warnings(&task(0), asked, &all, &BTreeMap::new(), &[], &config);
+        let texts = found.into_iter().map(|one| one.approach.text);
+        texts.collect::<BTreeSet<_>>()
+    };
+    let texts = |numbers: &[usize]| {
+        let texts = numbers.iter().map(|number| APPROACHES[*number].to_owned());
+        texts.collect::<BTreeSet<_>>()
+    };
+    let plain = "The conversation of somebody";
+    assert_eq!(found(&[plain]), texts(&[]));
+    assert_eq!(found(&[plain, "the upload is to be retried"]), texts(&[2]));
+    assert_eq!(
+        found(&[OPENING, "the upload is to be retried"]),
+        texts(&[0, 2])
+    );
+    // A word of each says nothing.
+    assert_eq!(found(&["upload a picture", "retry the login"]), texts(&[]));
 }
 
 #[test]
@@ -93,7 +118,7 @@ fn what_the_task_of_a_verification_that_failed_was_called_counts_as_well() {
     let all = [failed(1, 2, 100, 1), failed(2, 2, 101, 2)];
     let called = |number, title: &str| BTreeMap::from([(task(number), title.to_owned())]);
     let config = BankConfig::default();
-    let found = |titles| warnings(&task(0), OPENING, &all, &titles, &[], &config).0;
+    let found = |titles| warnings(&task(0), &[OPENING], &all, &titles, &[], &config).0;
     assert!(found(called(1, "Another thing altogether")).is_empty());
     // What another task was called says nothing of these.
     assert!(found(called(3, "Cache parsed headers of the session")).is_empty());
@@ -125,7 +150,14 @@ fn what_worked_more_often_warns_less_and_what_never_failed_not_at_all() {
     let first = |said: &[Said]| {
         let all = trajectories(said);
         let config = BankConfig::default();
-        let (found, _) = warnings(&task(0), &opening, &[], &BTreeMap::new(), &all, &config);
+        let (found, _) = warnings(
+            &task(0),
+            &[opening.as_str()],
+            &[],
+            &BTreeMap::new(),
+            &all,
+            &config,
+        );
         assert_eq!(found.len(), 2);
         found[0].approach.text.clone()
     };
@@ -141,7 +173,7 @@ fn what_worked_more_often_warns_less_and_what_never_failed_not_at_all() {
 fn a_task_that_says_nothing_is_warned_of_nothing() {
     let (found, cut) = warnings(
         &task(0),
-        "the of",
+        &["the of", ""],
         &[failed(1, 0, 100, 1)],
         &BTreeMap::new(),
         &[],
@@ -166,7 +198,7 @@ fn of_very_many_failures_the_most_alike_are_told_and_that_there_are_more() {
         })
         .collect();
     let config = BankConfig::default();
-    let (found, cut) = warnings(&task(0), OPENING, &all, &BTreeMap::new(), &[], &config);
+    let (found, cut) = warnings(&task(0), &[OPENING], &all, &BTreeMap::new(), &[], &config);
     assert_eq!((found.len(), cut), (WARNINGS_MAX, true));
 }
 

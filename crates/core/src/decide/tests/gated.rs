@@ -2,8 +2,8 @@
 //! what left can come back.
 
 use super::governance::{human, project, report, task};
-use super::world::{PROJECT, World, entry};
-use crate::citation::Citation;
+use super::world::{PROJECT, World, amend, entry};
+use crate::citation::{Citation, CitationsHash};
 use crate::command::{AnswerBody, Command, GateFound, GateReport};
 use crate::commit::{CommitName, Presence};
 use crate::entry::{Status, Table};
@@ -49,11 +49,30 @@ fn said(id: EntryId, from: u32) -> GateReport {
     }
 }
 
-fn moved(id: EntryId, from: u32, citations: Vec<Citation>) -> GateReport {
+fn moved(id: EntryId, seen: &[Citation], citations: &[Citation]) -> GateReport {
     GateReport {
-        found: GateFound::Moved { citations },
-        ..said(id, from)
+        found: GateFound::Moved {
+            seen: CitationsHash::of(seen),
+            citations: citations.to_vec(),
+        },
+        ..said(id, 0)
     }
+}
+
+/// The same, found at another commit.
+fn at(hash: &str, said: GateReport) -> GateReport {
+    GateReport {
+        at: CommitName::new(hash, "r"),
+        ..said
+    }
+}
+
+fn restore(world: &mut World, id: EntryId) {
+    let restore = Command::RestoreEntry {
+        entry: id,
+        reason: "it still holds".into(),
+    };
+    world.give(PrincipalKind::Human, restore).unwrap();
 }
 
 fn lines(path: &str, lines: (u32, u32), digit: &str) -> Citation {
@@ -74,19 +93,68 @@ fn tell(world: &mut World, kind: PrincipalKind, said: GateReport) -> Result<Stat
 
 #[test]
 fn what_whoever_may_write_there_finds_stale_leaves_recall_and_can_come_back() {
+    for kind in [PrincipalKind::Orchestrator, PrincipalKind::Human] {
+        let mut world = project();
+        let id = about_code(&mut world, "the reader skips a line");
+        let status = tell(&mut world, kind, said(id, 0)).unwrap();
+        assert_eq!(status, Status::Archived);
+        assert_eq!(world.state.head(id).unwrap().usage.stale, 1);
+        let twice = tell(&mut world, kind, said(id, 0)).unwrap_err();
+        assert_eq!(twice.code, ErrorCode::Conflict);
+        restore(&mut world, id);
+        assert!(world.state.head(id).unwrap().status.is_live());
+    }
+}
+
+#[test]
+fn what_a_person_brought_back_goes_by_a_report_of_another_commit_alone() {
     let mut world = project();
     let id = about_code(&mut world, "the reader skips a line");
-    let status = tell(&mut world, PrincipalKind::Orchestrator, said(id, 0)).unwrap();
-    assert_eq!(status, Status::Archived);
-    assert_eq!(world.state.head(id).unwrap().usage.stale, 1);
-    let twice = tell(&mut world, PrincipalKind::Orchestrator, said(id, 0)).unwrap_err();
-    assert_eq!(twice.code, ErrorCode::Conflict);
-    let restore = Command::RestoreEntry {
-        entry: id,
-        reason: "the file is back".into(),
+    let orchestrator = PrincipalKind::Orchestrator;
+    tell(&mut world, orchestrator, said(id, 0)).unwrap();
+    let before = world.state.head(id).unwrap().clone();
+    restore(&mut world, id);
+    let head = world.state.head(id).unwrap().clone();
+    let against = Citation::Commit {
+        hash: MAIN.into(),
+        repository: "r".into(),
     };
-    world.give(PrincipalKind::Human, restore).unwrap();
-    assert!(world.state.head(id).unwrap().status.is_live());
+    assert_eq!(head.citations[..before.citations.len()], before.citations);
+    assert_eq!(head.citations.last(), Some(&against));
+    assert_eq!(head.version, before.version);
+    // The same task, another one, and the commit by more of its name.
+    let longer = format!("{MAIN}0");
+    for again in [said(id, 0), said(id, 1), at(&longer, said(id, 2))] {
+        let status = tell(&mut world, orchestrator, again).unwrap();
+        assert_eq!(status, head.status);
+    }
+    assert_eq!(world.state.head(id).unwrap().usage.stale, 3);
+    let status = tell(&mut world, orchestrator, at("bbbbbbb2", said(id, 0))).unwrap();
+    assert_eq!(status, Status::Archived);
+    restore(&mut world, id);
+    for settled in [MAIN, "bbbbbbb2"] {
+        let status = tell(&mut world, orchestrator, at(settled, said(id, 0))).unwrap();
+        assert!(status.is_live(), "{settled}");
+    }
+}
+
+#[test]
+fn what_is_amended_goes_by_what_is_found_of_the_version_that_it_has() {
+    let mut world = project();
+    let id = about_code(&mut world, "the reader skips a line");
+    for from in 0..3 {
+        tell(&mut world, PrincipalKind::Agent, said(id, from)).unwrap();
+    }
+    let again = amend(id, 1, "the reader skips two lines");
+    world.give(PrincipalKind::Human, again).unwrap();
+    let former = tell(&mut world, PrincipalKind::Orchestrator, said(id, 0)).unwrap_err();
+    assert_eq!(former.code, ErrorCode::Conflict);
+    let newest = GateReport {
+        expected_version: 2,
+        ..said(id, 4)
+    };
+    let status = tell(&mut world, PrincipalKind::Agent, newest).unwrap();
+    assert!(status.is_live(), "words of the former version take nothing");
 }
 
 #[test]
@@ -108,37 +176,80 @@ fn by_which_text_an_entry_is_found_is_asked_before_it_is_taken_out() {
 }
 
 #[test]
-fn of_agents_two_tasks_have_to_find_what_they_may_not_write_stale() {
+fn the_word_of_agents_is_counted_and_takes_nothing_out_in_how_many_tasks_it_is_said() {
     let mut world = project();
-    let (one, two) = (
-        about_code(&mut world, "the reader skips a line"),
-        about_code(&mut world, "the writer locks a file"),
-    );
-    for _ in 0..2 {
-        let status = tell(&mut world, PrincipalKind::Agent, said(one, 0)).unwrap();
-        assert!(status.is_live(), "one task counts once");
+    let id = about_code(&mut world, "the reader skips a line");
+    for from in [0, 0, 1, 2, 3, 4, 5] {
+        let status = tell(&mut world, PrincipalKind::Agent, said(id, from)).unwrap();
+        assert!(status.is_live(), "task {from}");
     }
-    let status = tell(&mut world, PrincipalKind::Agent, said(one, 1)).unwrap();
+    assert_eq!(world.state.head(id).unwrap().usage.stale, 6);
+    let system = tell(&mut world, PrincipalKind::System, said(id, 0)).unwrap();
+    assert!(system.is_live());
+    // Whose word is enough adds none for a task that said so before.
+    let status = tell(&mut world, PrincipalKind::Orchestrator, said(id, 0)).unwrap();
     assert_eq!(status, Status::Archived);
-    // What others say of it on their branches counts, and is not enough.
-    for from in 0..3 {
-        report(&mut world, two, from, ReuseOutcome::Stale);
+    assert_eq!(world.state.head(id).unwrap().usage.stale, 6);
+}
+
+#[test]
+fn an_agent_takes_out_not_even_what_it_might_have_written() {
+    let worktree = format!("{PROJECT}/worktree/c");
+    for kind in [PrincipalKind::Orchestrator, PrincipalKind::Human] {
+        let mut world = World::new(&worktree);
+        world.tasks.extend((0..3).map(task));
+        let (id, _) = world
+            .put(PrincipalKind::Agent, citing("the reader skips a line"))
+            .unwrap();
+        for from in 0..3 {
+            let status = tell(&mut world, PrincipalKind::Agent, said(id, from)).unwrap();
+            assert!(status.is_live(), "task {from}");
+        }
+        let status = tell(&mut world, kind, said(id, 0)).unwrap();
+        assert_eq!(status, Status::Archived, "{kind}");
     }
-    assert!(world.state.head(two).unwrap().status.is_live());
-    let status = tell(&mut world, PrincipalKind::Agent, said(two, 0)).unwrap();
+}
+
+#[test]
+fn what_an_organisation_knows_goes_for_a_task_of_one_project_only_by_the_word_of_a_person() {
+    let mut world = World::new("org/a");
+    world.tasks.extend((0..3).map(task));
+    let id = about_code(&mut world, "the reader skips a line");
+    for kind in [
+        PrincipalKind::Agent,
+        PrincipalKind::Orchestrator,
+        PrincipalKind::System,
+    ] {
+        for from in 0..3 {
+            let status = tell(&mut world, kind, said(id, from)).unwrap();
+            assert!(status.is_live(), "{kind}, task {from}");
+        }
+    }
+    assert_eq!(world.state.head(id).unwrap().usage.stale, 3);
+    let status = tell(&mut world, PrincipalKind::Human, said(id, 0)).unwrap();
     assert_eq!(status, Status::Archived);
 }
 
 #[test]
-fn an_agent_takes_out_what_it_might_have_written() {
-    let worktree = format!("{PROJECT}/worktree/c");
-    let mut world = World::new(&worktree);
-    world.tasks.insert(task(0));
-    let (id, _) = world
-        .put(PrincipalKind::Agent, citing("the reader skips a line"))
-        .unwrap();
-    let status = tell(&mut world, PrincipalKind::Agent, said(id, 0)).unwrap();
-    assert_eq!(status, Status::Archived);
+fn what_a_task_said_itself_stays_whatever_the_gate_finds_for_it() {
+    for outcome in [ReuseOutcome::Helped, ReuseOutcome::Wrong] {
+        let mut world = project();
+        let id = about_code(&mut world, "the reader skips a line");
+        report(&mut world, id, 0, outcome);
+        let before = world.state.head(id).unwrap().clone();
+        tell(&mut world, PrincipalKind::Agent, said(id, 0)).unwrap();
+        assert_eq!(world.state.head(id), Some(&before), "{outcome}");
+        let status = tell(&mut world, PrincipalKind::Orchestrator, said(id, 0)).unwrap();
+        assert_eq!(status, Status::Archived);
+        assert_eq!(world.state.head(id).unwrap().usage, before.usage);
+    }
+    // What the gate said for it gives way to its own word.
+    let mut world = project();
+    let id = about_code(&mut world, "the reader skips a line");
+    tell(&mut world, PrincipalKind::Agent, said(id, 0)).unwrap();
+    report(&mut world, id, 0, ReuseOutcome::Helped);
+    let usage = world.state.head(id).unwrap().usage;
+    assert_eq!((usage.helped, usage.stale), (1, 0));
 }
 
 #[test]
@@ -193,15 +304,12 @@ fn what_lies_elsewhere_is_cited_there_by_whoever_may_write_and_says_the_same() {
     let before = world.state.head(id).unwrap().clone();
     let there = placed(&world, id, &lines("lib/a.rs", (11, 13), "0"));
     // An agent may write no entries of a project.
-    tell(
-        &mut world,
-        PrincipalKind::Agent,
-        moved(id, 0, there.clone()),
-    )
-    .unwrap();
+    let said = || moved(id, &before.citations, &there);
+    tell(&mut world, PrincipalKind::Agent, said()).unwrap();
     assert_eq!(world.state.head(id), Some(&before));
+    // Whoever finds the same changes nothing.
     for _ in 0..2 {
-        let said = moved(id, 0, there.clone());
+        let said = said();
         let status = tell(&mut world, PrincipalKind::Orchestrator, said).unwrap();
         assert_eq!(status, before.status);
     }
@@ -209,6 +317,26 @@ fn what_lies_elsewhere_is_cited_there_by_whoever_may_write_and_says_the_same() {
     assert_eq!(after.citations, there);
     assert_eq!((&after.trust, after.usage), (&before.trust, before.usage));
     assert_eq!(after.version, before.version);
+}
+
+#[test]
+fn a_place_that_was_found_before_another_one_was_told_is_refused() {
+    let mut world = project();
+    let id = about_code(&mut world, "the reader skips a line");
+    let first = world.state.head(id).unwrap().citations.clone();
+    let newer = placed(&world, id, &lines("lib/a.rs", (11, 13), "0"));
+    let older = placed(&world, id, &lines("old/a.rs", (1, 3), "0"));
+    let orchestrator = PrincipalKind::Orchestrator;
+    tell(&mut world, orchestrator, moved(id, &first, &newer)).unwrap();
+    for kind in [orchestrator, PrincipalKind::Human, PrincipalKind::Agent] {
+        for late in [&older, &first] {
+            let refused = tell(&mut world, kind, moved(id, &first, late)).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::Conflict, "{kind}: {refused}");
+        }
+    }
+    assert_eq!(world.state.head(id).unwrap().citations, newer);
+    tell(&mut world, orchestrator, moved(id, &newer, &older)).unwrap();
+    assert_eq!(world.state.head(id).unwrap().citations, older);
 }
 
 #[test]
@@ -226,8 +354,9 @@ fn what_is_told_of_a_place_changes_nothing_else_of_what_is_cited() {
     let mut more = world.state.head(id).unwrap().citations.clone();
     more.push(lines("lib/a.rs", (1, 3), "0"));
     wrong.push(more);
+    let seen = world.state.head(id).unwrap().citations.clone();
     for citations in wrong {
-        let said = moved(id, 0, citations.clone());
+        let said = moved(id, &seen, &citations);
         let refused = tell(&mut world, PrincipalKind::Orchestrator, said).unwrap_err();
         assert_eq!(refused.code, ErrorCode::InvalidArgument, "{citations:?}");
     }

@@ -41,3 +41,30 @@ fn nothing_changes_of_what_left_recall() {
         broken_is(event_applies(&gone, &body), Invariant::Chained);
     }
 }
+
+#[test]
+fn what_is_found_gone_leaves_recall_by_the_word_of_no_agent_and_in_an_organisation_of_a_person_alone()
+ {
+    let gone = [Body::EntriesRetired {
+        entries: vec![entry_id(1)],
+        why: Retirement::Stale {
+            at: CommitName::new("abcdef1", "r"),
+        },
+    }];
+    let worktree = scope("org/a/project/b/worktree/c");
+    for (scope, allowed) in [
+        (task(), [false, true, true, false]),
+        (worktree, [false, true, true, false]),
+        (project(), [false, true, true, false]),
+        (scope("org/a"), [false, false, true, false]),
+    ] {
+        for (kind, is_allowed) in PrincipalKind::ALL.into_iter().zip(allowed) {
+            let permitted = command_permitted(&scope, &actor(kind), &gone);
+            if is_allowed {
+                assert_eq!(permitted, Ok(()), "{kind} in {scope}");
+            } else {
+                broken_is(permitted, Invariant::Permitted);
+            }
+        }
+    }
+}

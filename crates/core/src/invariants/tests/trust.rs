@@ -1,7 +1,7 @@
 //! Confidence moves by validations alone.
 
 use super::*;
-use crate::event::{EntryMerged, TrustRevised};
+use crate::event::{EntryMerged, EntryRestored, TrustRevised};
 use crate::id::ReviewId;
 
 fn made() -> Body {
@@ -49,6 +49,26 @@ fn trust_is_revised_only_by_answers_and_undoing() {
     broken_is(trust_is_validated(&alone), Invariant::Trusted);
     assert_eq!(trust_is_validated(&[answered, revised(draft)]), Ok(()));
     assert_eq!(trust_is_validated(&[]), Ok(()));
+}
+
+#[test]
+fn what_came_back_cites_more_and_is_trusted_no_otherwise() {
+    let trust = Trust::draft(Table::Gotchas.kind(), &TrustConfig::default());
+    let restored = |entry| {
+        Body::EntryRestored(Box::new(EntryRestored {
+            entry,
+            status: Status::Verified,
+            trust: trust.clone(),
+            reason: "it holds".into(),
+        }))
+    };
+    let with = |restored, trust| trust_is_validated(&[restored, revised(trust)]);
+    assert_eq!(with(restored(entry_id(1)), trust.clone()), Ok(()));
+    broken_is(
+        with(restored(entry_id(1)), faded(&trust)),
+        Invariant::Trusted,
+    );
+    broken_is(with(restored(entry_id(2)), trust), Invariant::Trusted);
 }
 
 #[test]

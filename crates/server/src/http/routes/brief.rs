@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use sillok_actors::reads::{BriefQuery, Viewer};
 use sillok_core::permission::authorize_read;
+use sillok_core::scope::Level;
 
 use crate::api::{Brief, BriefAsked, BriefRequest};
 use crate::http::App;
@@ -20,6 +21,7 @@ pub(super) async fn brief(State(app): State<App>, ask: Ask<BriefRequest>) -> Rep
         scope,
         domain,
         at,
+        about,
         budget,
     } = ask.body.parse()?;
     let principal = &ask.session.principal;
@@ -31,8 +33,12 @@ pub(super) async fn brief(State(app): State<App>, ask: Ask<BriefRequest>) -> Rep
     let query = BriefQuery {
         domain: domain.clone(),
         at,
+        about,
         budget,
     };
+    // What a task is warned of holds as much as a check of a fix does.
+    let warns = viewer.scope.level() == Level::Task;
+    let _turn = warns.then(|| app.check_turn(&viewer.scope)).transpose()?;
     let found = app.node().brief_of_standing(&viewer, query).await?;
     Ok(Json(Brief::of(viewer.scope, domain, found)))
 }

@@ -48,6 +48,27 @@ async fn an_organisation_has_so_many_checks_under_way_and_all_together_so_many()
 }
 
 #[tokio::test]
+async fn a_brief_of_a_task_takes_a_turn_among_checks_and_one_of_a_project_takes_none() {
+    let server = Server::with(|config| {
+        config.server.fix_checks_max = 1;
+        config.server.fix_checks_per_org_max = 1;
+    })
+    .await;
+    server.open_task(TASK).await;
+    let task = Scope::parse(TASK).unwrap();
+    let under_way = server.app.check_turn(&task).unwrap();
+    let ask = async |scope: &str| {
+        let asked = json!({ "scope": scope });
+        let told = server.post::<Value>(&server.admin, "/v1/brief", asked);
+        told.await.err().map(|refused| refused.code)
+    };
+    assert_eq!(ask(TASK).await, Some(ErrorCode::Busy));
+    assert_eq!(ask("org/acme/project/web").await, None);
+    drop(under_way);
+    assert_eq!(ask(TASK).await, None);
+}
+
+#[tokio::test]
 async fn what_failed_is_told_in_short_and_with_what_to_do_instead() {
     let server = Server::start().await;
     server.open_task(TASK).await;

@@ -43,7 +43,7 @@ impl fmt::Display for Asked {
 /// A pattern that was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Found {
-    pub(crate) kind: TaskKind,
+    pub(crate) kind: Option<TaskKind>,
     pub(crate) approach: Approach,
     pub(crate) succeeded: u32,
     pub(crate) failed: u32,

@@ -1,10 +1,11 @@
-//! What must hold of what the gate reports: it counts for the version that was looked at, says where what an entry rests on lies,
-//! and takes an entry out by the word of enough.
+//! What must hold of what the gate reports: it counts for what was looked at, says where what an entry rests on lies, leaves what
+//! tasks said themselves, and takes an entry out by the word of no agent.
 //!
 //! Owns the fold of the events that this is read from. It must not know the rules by which reports are decided.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use sillok_core::citation::{Citation, CitationsHash};
 use sillok_core::command::{Command, Digest, GateFound, GateReport};
 use sillok_core::event::Body;
 use sillok_core::id::{CommandId, EntryId};
@@ -20,8 +21,6 @@ use crate::workload::{Check, End};
 
 /// What is said to hold.
 const INVARIANT: &str = "a report of the gate is of what was looked at";
-/// Tasks that have to say that an entry's code is gone, where none of them may write there.
-const TASKS_MIN: usize = 2;
 
 impl Check for Gating {
     fn check(&self, end: &End<'_>) -> Result<(), Violation> {
@@ -73,8 +72,10 @@ struct By<'a> {
 #[derive(Debug, Default)]
 struct Known {
     version: u64,
-    /// Tasks whose last word is that its code is gone.
-    gone: BTreeSet<Scope>,
+    /// The citations that were told last, of those that name places anew; none before.
+    cited: Option<Vec<Citation>>,
+    /// What tasks said last.
+    words: BTreeMap<Scope, ReuseOutcome>,
 }
 
 /// Entries by the events so far.
@@ -86,26 +87,37 @@ impl Entries {
         match body {
             Body::EntryCreated(made) => self.0.entry(made.id).or_default().version = 1,
             Body::EntryAmended(amended) => {
-                self.0.entry(amended.id).or_default().version = amended.version;
+                let known = self.0.entry(amended.id).or_default();
+                known.version = amended.version;
+                known.cited = None;
             }
             Body::ReuseReported(word) => {
                 let known = self.0.entry(word.entry).or_default();
-                if word.outcome == ReuseOutcome::Stale {
-                    known.gone.insert(word.task.clone());
-                } else {
-                    known.gone.remove(&word.task);
+                let before = known.words.insert(word.task.clone(), word.outcome);
+                let own = before.filter(|before| *before != ReuseOutcome::Stale);
+                if let (Some(own), Some(_)) = (own, by.said) {
+                    return Err(format!(
+                        "{} said {own} of entry {}, and the gate took that back",
+                        word.task, word.entry
+                    ));
                 }
             }
             Body::CitationsRefreshed(refreshed) => {
                 let said = self.looked_at(refreshed.entry, by)?;
-                let told = match &said.found {
-                    GateFound::Moved { citations } => citations.as_slice(),
-                    GateFound::Stale => &[],
+                let entry = refreshed.entry;
+                let GateFound::Moved { seen, citations } = &said.found else {
+                    return Err(format!("entry {entry} is cited where nothing was found"));
                 };
-                if told != refreshed.citations || by.kind == PrincipalKind::Agent {
-                    let entry = refreshed.entry;
+                if *citations != refreshed.citations || by.kind == PrincipalKind::Agent {
                     return Err(format!(
                         "entry {entry} is cited where nobody who may say so found it"
+                    ));
+                }
+                let known = self.0.entry(entry).or_default();
+                let before = known.cited.replace(citations.clone());
+                if before.is_some_and(|before| CitationsHash::of(&before) != *seen) {
+                    return Err(format!(
+                        "entry {entry} is cited by what was seen before it was cited elsewhere"
                     ));
                 }
             }
@@ -122,13 +134,12 @@ impl Entries {
         Ok(())
     }
 
-    /// Whether an entry may leave recall by a report.
+    /// Whether an entry of a project may leave recall by a report.
     fn goes(&self, entry: EntryId, by: &By<'_>) -> Result<(), String> {
         let said = self.looked_at(entry, by)?;
-        let words = self.0.get(&entry).map_or(0, |known| known.gone.len());
-        let is_enough = by.kind != PrincipalKind::Agent || words >= TASKS_MIN;
+        let is_enough = matches!(by.kind, PrincipalKind::Orchestrator | PrincipalKind::Human);
         if said.found != GateFound::Stale || !is_enough {
-            return Err(format!("entry {entry} went by the word of {words} tasks"));
+            return Err(format!("entry {entry} went by the word of an {}", by.kind));
         }
         Ok(())
     }
@@ -202,13 +213,14 @@ mod tests {
         let mut entries = Entries::default();
         entries.0.entry(entry()).or_default().version = version;
         for word in words {
-            entries.follow(word, by).unwrap();
+            let itself = By { said: None, ..*by };
+            entries.follow(word, &itself).unwrap();
         }
         entries.follow(body, by).is_ok()
     }
 
     #[test]
-    fn what_is_gone_goes_by_the_word_of_enough_and_in_the_version_that_was_seen() {
+    fn what_is_gone_goes_by_the_word_of_no_agent_and_in_the_version_that_was_seen() {
         let said = said(GateFound::Stale);
         let by = |kind| By {
             kind,
@@ -216,13 +228,12 @@ mod tests {
         };
         let orchestrator = by(PrincipalKind::Orchestrator);
         assert!(follows(2, &[], &goes(), &orchestrator));
+        assert!(follows(2, &[], &goes(), &by(PrincipalKind::Human)));
         assert!(!follows(3, &[], &goes(), &orchestrator));
-        let agent = by(PrincipalKind::Agent);
-        let gone = |number| word(number, ReuseOutcome::Stale);
-        assert!(!follows(2, &[gone(1), gone(1)], &goes(), &agent));
-        assert!(follows(2, &[gone(1), gone(2)], &goes(), &agent));
-        let taken_back = [gone(1), gone(2), word(1, ReuseOutcome::Helped)];
-        assert!(!follows(2, &taken_back, &goes(), &agent));
+        let all: Vec<Body> = (0..9).map(|one| word(one, ReuseOutcome::Stale)).collect();
+        for kind in [PrincipalKind::Agent, PrincipalKind::System] {
+            assert!(!follows(2, &all, &goes(), &by(kind)), "{kind}");
+        }
         let nobody = By {
             said: None,
             ..orchestrator
@@ -231,11 +242,37 @@ mod tests {
     }
 
     #[test]
+    fn what_a_task_said_itself_is_not_taken_back_by_the_gate() {
+        let said = said(GateFound::Stale);
+        let gate = By {
+            kind: PrincipalKind::Agent,
+            said: Some(&said),
+        };
+        let itself = By {
+            kind: PrincipalKind::Agent,
+            said: None,
+        };
+        let stale = word(1, ReuseOutcome::Stale);
+        for own in [ReuseOutcome::Helped, ReuseOutcome::Wrong] {
+            let before = [word(1, own)];
+            let mut entries = Entries::default();
+            entries.follow(&before[0], &itself).unwrap();
+            assert!(entries.follow(&stale, &gate).is_err(), "{own}");
+            assert!(follows(2, &before, &stale, &itself), "{own}");
+        }
+        assert!(follows(2, &[word(2, ReuseOutcome::Helped)], &stale, &gate));
+    }
+
+    #[test]
     fn what_moved_is_cited_where_it_was_found_by_whoever_may_write() {
-        let there = moved(&rests_on(1, 1), 1);
-        let said = said(GateFound::Moved {
-            citations: there.clone(),
-        });
+        let (here, there) = (rests_on(1, 1), moved(&rests_on(1, 1), 1));
+        let found = |seen: &[Citation]| {
+            said(GateFound::Moved {
+                seen: CitationsHash::of(seen),
+                citations: there.clone(),
+            })
+        };
+        let said = found(&here);
         let refreshed = |citations| {
             Body::CitationsRefreshed(Box::new(CitationsRefreshed {
                 entry: entry(),
@@ -252,7 +289,20 @@ mod tests {
         let elsewhere = refreshed(moved(&there, 0));
         assert!(!follows(2, &[], &elsewhere, &orchestrator));
         let agent = by(PrincipalKind::Agent);
-        assert!(!follows(2, &[], &refreshed(there), &agent));
+        let moves = refreshed(there.clone());
+        assert!(!follows(2, &[], &moves, &agent));
+        // Once it was cited elsewhere, by what was seen there alone.
+        let (newer, late) = (found(&there), found(&here));
+        for (said, is_right) in [(&newer, true), (&late, false)] {
+            let mut entries = Entries::default();
+            entries.0.entry(entry()).or_default().version = 2;
+            entries.follow(&moves, &orchestrator).unwrap();
+            let by = By {
+                kind: PrincipalKind::Orchestrator,
+                said: Some(said),
+            };
+            assert_eq!(entries.follow(&moves, &by).is_ok(), is_right);
+        }
         assert!(!follows(2, &[], &goes(), &orchestrator));
     }
 }

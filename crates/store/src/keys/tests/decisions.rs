@@ -89,11 +89,11 @@ proptest! {
 
     #[test]
     fn whatever_rows_are_read_before_it_a_row_says_what_it_says(
-        rows in proptest::collection::vec((parts(), parts(), 0usize..6), 1..12),
+        rows in proptest::collection::vec((parts(), parts(), 0usize..6, 0usize..8), 1..12),
     ) {
         // Nodes, scopes and decisions of one row and of the one before it are the same and are not; some lead to a scope around.
         let (mut decoder, mut last) = (related::Decoder::default(), golden().named_edge());
-        for (p, to, what) in rows {
+        for (p, to, what, level) in rows {
             let mut named = p.named_edge();
             if what % 2 == 0 {
                 named.edge.from = last.edge.from.clone();
@@ -101,10 +101,11 @@ proptest! {
             named.edge.to = match what {
                 0 | 1 => last.edge.to,
                 2 | 3 => to.edge().to,
-                _ => Node::Decision {
-                    scope: named.edge.from.scope().unwrap().with_ancestors().pop().unwrap(),
-                    root: to.related().root,
-                },
+                _ => {
+                    let around = named.edge.from.scope().unwrap().with_ancestors();
+                    let scope = around[level % around.len()].clone();
+                    Node::Decision { scope, root: to.related().root }
+                }
             };
             named.name = named.name.filter(|_| p.flag);
             let key = related::key(&related::Key::of(&named.edge).unwrap());
@@ -142,6 +143,27 @@ proptest! {
         let is_behind = (other.begun, other.root) > (place.begun, place.root);
         prop_assert_eq!(behind.contains(&key), is_behind);
         prop_assert_eq!(key > keys::decision_listed::key(&place), is_behind);
+    }
+
+    #[test]
+    fn of_a_kind_that_is_not_wanted_no_value_is_looked_at(p in parts(), declared in parts()) {
+        let mut decoder = related::Decoder::default();
+        for named in [p.named_edge(), declared.named_edge()] {
+            let key = related::key(&related::Key::of(&named.edge).unwrap());
+            let value = related::encode(&named);
+            let kind = named.edge.kind;
+            let wanted = decoder.decode_wanted(&key, &value, |told| told == kind).unwrap();
+            prop_assert_eq!(wanted.as_ref(), Some(&named));
+            // Which way a declared one goes its value alone says.
+            let unwanted = |value: &[u8]| related::Decoder::default().decode_wanted(&key, value, |_| false);
+            if kind.declared().is_none() {
+                prop_assert_eq!(unwanted(&value).unwrap(), None);
+                prop_assert_eq!(unwanted(b"nothing").unwrap(), None);
+            } else {
+                prop_assert_eq!(unwanted(&value).unwrap(), Some(named));
+                prop_assert!(unwanted(b"nothing").is_err());
+            }
+        }
     }
 
     #[test]
