@@ -99,7 +99,7 @@ async fn an_asker_that_judges_commits_is_told_what_holds_at_its_own() {
     );
 }
 
-fn git(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
     let mut command = Command::new("git");
     for variable in [
         "GIT_DIR",
@@ -128,7 +128,7 @@ fn git(dir: &Path, args: &[&str]) -> String {
 }
 
 /// A commit of nothing: its hash.
-fn commit(dir: &Path, message: &str) -> String {
+pub(crate) fn commit(dir: &Path, message: &str) -> String {
     let args = ["commit", "--quiet", "--allow-empty", "-m", message];
     git(dir, &args);
     git(dir, &["rev-parse", "HEAD"])

@@ -14,6 +14,8 @@ mod backup;
 #[cfg(test)]
 mod bank;
 #[cfg(test)]
+mod binding;
+#[cfg(test)]
 mod checkpoints;
 #[cfg(test)]
 mod cli;

@@ -5,6 +5,7 @@ mod admission;
 mod as_of;
 mod audit;
 mod banked;
+mod bound;
 mod collecting;
 mod contradicting;
 mod damage;

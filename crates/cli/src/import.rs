@@ -123,6 +123,8 @@ fn log_record(line: &Line) -> LogRecord {
         content: line.content.clone(),
         metadata: Some(to_raw_value(&line.metadata).expect("plain data is JSON")),
         time: None,
+        // It was said where the run took place.
+        bound: None,
     }
 }
 

@@ -13,6 +13,7 @@ pub mod ending;
 pub mod execution;
 pub mod failure;
 pub mod git;
+pub mod here;
 pub mod import;
 pub mod local_server;
 pub mod output;

@@ -12,7 +12,7 @@ use sillok_core::scope::Scope;
 use sillok_core::staging::Trigger;
 use sillok_core::verification::{Outcome, VerificationSource};
 use sillok_server::api::{
-    AppendSnapshot, Citation, Commit, ErrorJudged, Promotion, RecordVerification,
+    AppendSnapshot, Bound, Citation, Commit, ErrorJudged, Promotion, RecordVerification,
     VerificationRecorded,
 };
 
@@ -20,7 +20,7 @@ use crate::args::Touched;
 use crate::client::{Client, new_command_id};
 use crate::execution::Execution;
 use crate::failure::Failure;
-use crate::git;
+use crate::here::{self, Here};
 
 /// What a run is recorded as.
 #[derive(Clone, Debug)]
@@ -29,14 +29,38 @@ pub struct Verdict<'a> {
     pub task: &'a Scope,
     /// Name of the run.
     pub run: String,
-    /// The commit of the work tree that it ran in.
-    pub commit: Option<git::Commit>,
+    /// What the work tree was at that it ran in.
+    pub places: Places,
     /// The approach that was tried.
     pub approach: Option<String>,
     /// What it touches.
     pub touched: Touched,
     /// Where the knowledge goes; the task's project when none is named.
     pub target: Option<&'a Scope>,
+}
+
+/// What the records of a run are bound to: what the work tree was at, with the files that they name.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    snapshot: Option<Bound>,
+    verification: Option<Bound>,
+}
+
+impl Places {
+    /// Those of a run that took place here.
+    pub async fn of(mut here: Here, ran: &Execution, approach: Option<&str>) -> Self {
+        let (ran, approach) = (ran.clone(), approach.map(str::to_owned));
+        let read = tokio::task::spawn_blocking(move || {
+            let error = (!ran.passed).then(|| error_text(&ran));
+            let tried = approach.as_deref().filter(|_| !ran.passed);
+            Self {
+                snapshot: here.bound(&ran.output),
+                verification: here.bound_of_verification(error.as_deref(), tried),
+            }
+        });
+        // A panic in there is one of ours: the run is bound to nothing then.
+        read.await.unwrap_or_default()
+    }
 }
 
 /// What was recorded, and what it published.
@@ -152,16 +176,12 @@ pub async fn write(
     commands: Commands,
 ) -> Result<Written, Failure> {
     let task = verdict.task;
-    let snapshot = snapshot(client, ran, task, commands.snapshot).await?;
+    let snapshot = snapshot(client, ran, verdict, commands.snapshot).await?;
     let (outcome, source) = if ran.passed {
         (Outcome::Passed, VerificationSource::TestsPassed)
     } else {
         (Outcome::Failed, VerificationSource::TestsFailed)
     };
-    let commit = verdict.commit.clone().map(|commit| Commit {
-        hash: commit.hash,
-        repository: commit.repository,
-    });
     let cited = Citation::TerminalSnapshot {
         id: snapshot.to_string(),
     };
@@ -172,13 +192,16 @@ pub async fn write(
         Some(_) => verdict.touched.clone(),
         None => Touched::default(),
     };
+    let bound = verdict.places.verification.clone();
+    let commit = bound.as_ref().and_then(here::commit);
     let body = RecordVerification {
         scope: task.to_string(),
         outcome,
         source,
         run: verdict.run.clone(),
         citations: vec![cited],
-        commit: commit.clone(),
+        commit: None,
+        bound,
         error: (!ran.passed).then(|| error_text(ran)),
         approach,
         files: touched.files,
@@ -199,7 +222,7 @@ pub async fn write(
 async fn snapshot(
     client: &Client,
     ran: &Execution,
-    task: &Scope,
+    verdict: &Verdict<'_>,
     command: CommandId,
 ) -> Result<RecordId, Failure> {
     let metadata = json!({
@@ -209,7 +232,7 @@ async fn snapshot(
         "exit_status": ran.exit_status,
     });
     let body = AppendSnapshot {
-        scope: task.to_string(),
+        scope: verdict.task.to_string(),
         content: if ran.output.is_empty() {
             "(it printed nothing)".to_owned()
         } else {
@@ -222,10 +245,11 @@ async fn snapshot(
         },
         metadata: Some(to_raw_value(&metadata).expect("plain data is JSON")),
         time: None,
+        bound: verdict.places.snapshot.clone(),
     };
     let appended = client.append_snapshot_as(command, &body).await?;
     Ok(RecordId {
-        scope: task.clone(),
+        scope: verdict.task.clone(),
         seq: appended.first,
     })
 }

@@ -26,7 +26,7 @@ impl Channel {
     #[must_use]
     pub const fn of(kind: EventKind) -> Self {
         match kind {
-            EventKind::RecordAppended => Self::Log,
+            kind if kind.is_record() => Self::Log,
             _ => Self::Events,
         }
     }
@@ -106,7 +106,8 @@ mod tests {
         let of_log = EventKind::ALL
             .iter()
             .filter(|kind| Channel::of(**kind) == Channel::Log);
-        assert_eq!(of_log.collect::<Vec<_>>(), [&EventKind::RecordAppended]);
+        let records = [EventKind::RecordAppended, EventKind::BoundRecordAppended];
+        assert_eq!(of_log.copied().collect::<Vec<_>>(), records);
     }
 
     #[test]

@@ -20,12 +20,13 @@ use crate::retention::Retirement;
 use crate::reuse::ReuseOutcome;
 use crate::review::Offer;
 use crate::scope::Scope;
-use crate::staging::NewRecord;
+use crate::staging::{NewBoundRecord, NewRecord};
 use crate::task::Closing;
 use crate::token::TokenHash;
 use crate::verification::{NewFailure, NewVerification, Verification};
 
 mod answer;
+mod bound;
 mod decision;
 mod digest;
 mod entry;
@@ -228,6 +229,11 @@ pub enum Command {
     ReportGate(Box<GateReport>),
     /// Store how an agent went about the task, with its reward, once that is over.
     StoreTrajectory(Box<NewTrajectory>),
+    /// Stage records, in order, that say where they were said.
+    AppendBound {
+        /// The records.
+        records: Vec<NewBoundRecord>,
+    },
 }
 
 /// What the cognitive gate found at a commit of the project's main branch.
@@ -287,7 +293,7 @@ impl Command {
     pub const fn access(&self) -> Access {
         match self {
             Self::OpenTask { .. } => Access::Control(Control::OpenTask),
-            Self::Append { .. } => Access::Control(Control::AppendLog),
+            Self::Append { .. } | Self::AppendBound { .. } => Access::Control(Control::AppendLog),
             Self::MarkStuck { .. } => Access::Control(Control::MarkStuck),
             Self::ClearStuck => Access::Control(Control::ClearStuck),
             Self::CloseTask { .. } => Access::Control(Control::CloseTask),
@@ -347,7 +353,7 @@ impl Command {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::OpenTask { .. } => "open_task",
-            Self::Append { .. } => "append",
+            Self::Append { .. } | Self::AppendBound { .. } => "append",
             Self::MarkStuck { .. } => "mark_stuck",
             Self::ClearStuck => "clear_stuck",
             Self::CloseTask { .. } => "close_task",

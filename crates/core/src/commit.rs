@@ -1,7 +1,7 @@
 //! Commits by name: which one a citation means, and what a repository says of whether it is there.
 //!
-//! Owns the forms. Which commit lies before another is [`crate::validity`]'s; what is behind a repository's word, its
-//! engine's.
+//! Owns the forms, and which names of a repository are one. Which commit lies before another is
+//! [`crate::validity`]'s; what is behind a repository's word, its engine's.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,30 @@ impl CommitName {
     }
 }
 
+/// The name of a repository without what differs between those who say it: how it is reached, as whom, and the ending of a
+/// bare repository.
+#[must_use]
+pub fn plain_name(name: &str) -> String {
+    let (scheme, rest) = match name.split_once("://") {
+        Some((scheme, rest)) => (Some(scheme), rest),
+        None => (None, name),
+    };
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (host, path) = rest.split_at(end);
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let said = match scheme {
+        // A path, or what `scp` would be told.
+        None => format!("{}{path}", host.replacen(':', "/", 1)),
+        Some(_) => {
+            let host = host.split_once(':').map_or(host, |(host, _)| host);
+            format!("{}{path}", host.to_ascii_lowercase())
+        }
+    };
+    let said = said.trim_end_matches('/');
+    let said = said.strip_suffix(".git").unwrap_or(said);
+    said.trim_end_matches('/').to_owned()
+}
+
 /// Whether a commit is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Presence {
@@ -35,4 +59,35 @@ pub enum Presence {
     Missing,
     /// Nobody at hand can say.
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repository_is_the_same_however_it_is_reached() {
+        for same in [
+            "https://host/a/b.git",
+            "https://kim:secret@Host/a/b",
+            "ssh://git@host:22/a/b.git/",
+            "git@host:a/b.git",
+            "host:a/b",
+        ] {
+            assert_eq!(plain_name(same), "host/a/b", "{same}");
+        }
+        for same in [
+            "/srv/a",
+            "/srv/a/",
+            "/srv/a/.git",
+            "/srv/a.git",
+            "file:///srv/a.git",
+        ] {
+            assert_eq!(plain_name(same), "/srv/a", "{same}");
+        }
+        for other in ["https://host/a/c", "https://other/a/b", "/srv/b", "b", ""] {
+            assert_ne!(plain_name(other), "host/a/b", "{other}");
+            assert_ne!(plain_name(other), "/srv/a", "{other}");
+        }
+    }
 }

@@ -145,7 +145,7 @@ pub fn decide(
             target,
             report,
         } => task::note_promoted(&context, *verification, target, report),
-        Command::Append { records } => staging::append(&context, records),
+        Command::Append { .. } | Command::AppendBound { .. } => staging::decide(&context),
         Command::PutEntry {
             entry,
             verification,

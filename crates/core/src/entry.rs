@@ -18,9 +18,11 @@ use crate::scope::Scope;
 use crate::time::Timestamp;
 use crate::trust::Trust;
 
+mod binding;
 mod detail;
 mod kind;
 
+pub use binding::Binding;
 pub use detail::{Claim, ClaimHash, Detail, Episode, Skill};
 pub use kind::Kind;
 
@@ -252,32 +254,6 @@ impl Embedding {
                 .map(|(a, b)| a * b)
                 .sum()
         })
-    }
-}
-
-/// Where an entry's text was true first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Binding {
-    /// No repository was at hand; that is stated, not hidden.
-    NoRepository,
-    /// A commit of a repository.
-    Commit {
-        /// The commit's hash.
-        hash: String,
-        /// The repository, as its remote or path names it.
-        repository: String,
-    },
-}
-
-impl Binding {
-    /// The commit's hash, if there is one.
-    #[must_use]
-    pub fn commit(&self) -> Option<&str> {
-        match self {
-            Self::NoRepository => None,
-            Self::Commit { hash, .. } => Some(hash),
-        }
     }
 }
 

@@ -21,7 +21,7 @@ use crate::id::{EntryId, ReviewId, Seq};
 use crate::limits::ERASED_MAX;
 use crate::promotion::NewEntry;
 use crate::review::{Offer, Question};
-use crate::staging::{Content, Record, RecordKind};
+use crate::staging::{BoundRecord, Content, Record, RecordKind};
 use crate::state::Stamped;
 
 mod memory;
@@ -227,18 +227,13 @@ pub fn rest_of(
     name: impl FnOnce(ContentHash, EntryId, u64) -> ContentHash,
 ) -> Option<Body> {
     Some(match body {
-        Body::RecordAppended(record) => Body::RecordAppended(Box::new(Record {
-            kind: match &record.kind {
-                RecordKind::MemoryEvent { .. } => RecordKind::MemoryEvent {
-                    event_type: String::new(),
-                },
-                kind => kind.clone(),
-            },
-            content: Content::Inline(String::new()),
-            metadata: Metadata::default(),
-            ..(**record).clone()
+        Body::RecordAppended(record) => Body::RecordAppended(Box::new(rest_of_record(record))),
+        Body::BoundRecordAppended(bound) => Body::BoundRecordAppended(Box::new(BoundRecord {
+            record: rest_of_record(&bound.record),
+            bound: bound.bound.without_files(),
         })),
         Body::EntryCreated(created) => Body::EntryCreated(Box::new(EntryCreated {
+            binding: created.binding.rest(),
             text: rest_of_text(
                 &created.text,
                 name(created.text.content_hash, created.id, 1),
@@ -279,6 +274,20 @@ impl TrajectoryStored {
     }
 }
 
+fn rest_of_record(record: &Record) -> Record {
+    Record {
+        kind: match &record.kind {
+            RecordKind::MemoryEvent { .. } => RecordKind::MemoryEvent {
+                event_type: String::new(),
+            },
+            kind => kind.clone(),
+        },
+        content: Content::Inline(String::new()),
+        metadata: Metadata::default(),
+        ..record.clone()
+    }
+}
+
 /// That a text claims something stays, since such texts are no repetitions of others.
 fn rest_of_text(text: &Text, content_hash: ContentHash) -> Text {
     Text {
@@ -307,6 +316,7 @@ fn rest_of_question(question: &Question) -> Option<Question> {
                 detail: Detail::Plain,
                 metadata: Metadata::default(),
                 claim: None,
+                binding: offer.product.binding.rest(),
                 embedding: None,
                 ..offer.product.clone()
             },

@@ -7,6 +7,7 @@
 mod evidence;
 mod failure;
 mod kinds;
+mod record;
 mod trajectory;
 mod worth;
 
@@ -23,7 +24,7 @@ use crate::promotion::PublishReport;
 use crate::retention::Retirement;
 use crate::review::Question;
 use crate::scope::Scope;
-use crate::staging::{Content, Record};
+use crate::staging::{BoundRecord, Record};
 use crate::task::{Closing, TaskStatus};
 use crate::time::Timestamp;
 use crate::token::{Token, TokenHash};
@@ -236,18 +237,8 @@ pub enum Body {
     CitationsRefreshed(Box<CitationsRefreshed>),
     /// How an agent went about the task, with its reward.
     TrajectoryStored(Box<TrajectoryStored>),
-}
-
-impl Body {
-    /// The text that it brings, if it is of a kind whose text may lie in chunks.
-    #[must_use]
-    pub const fn content(&self) -> Option<&Content> {
-        match self {
-            Self::RecordAppended(record) => Some(&record.content),
-            Self::EvidenceSaved(saved) => Some(&saved.content),
-            _ => None,
-        }
-    }
+    /// A record was staged that says where it was said.
+    BoundRecordAppended(Box<BoundRecord>),
 }
 
 /// A version of a decision.
@@ -415,4 +406,5 @@ kinds! {
     Self::FixFailed(_) => FixFailed = "FIX_FAILED";
     Self::CitationsRefreshed(_) => CitationsRefreshed = "CITATIONS_REFRESHED";
     Self::TrajectoryStored(_) => TrajectoryStored = "TRAJECTORY_STORED";
+    Self::BoundRecordAppended(_) => BoundRecordAppended = "BOUND_RECORD_APPENDED";
 }

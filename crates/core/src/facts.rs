@@ -186,14 +186,7 @@ pub struct Refitted {
 /// What is still to be fetched before `submission` can be decided.
 #[must_use]
 pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need> {
-    let mut ask = Ask {
-        state,
-        facts,
-        scope: &submission.scope,
-        needs: Vec::new(),
-        heads: BTreeSet::new(),
-        hashes: BTreeSet::new(),
-    };
+    let mut ask = Ask::of(state, &submission.scope, facts);
     match &submission.command {
         Command::RecordVerification(said) => ask.cited(&said.citations),
         Command::RecordFailure(failure) => ask.cited(&failure.said.citations),
@@ -248,6 +241,7 @@ pub fn needs(state: &State, submission: &Submission, facts: &Facts) -> Vec<Need>
         Command::DropAnchor { anchor, .. } => ask.anchor(*anchor),
         Command::OpenTask { .. }
         | Command::Append { .. }
+        | Command::AppendBound { .. }
         | Command::SaveEvidence(_)
         | Command::MarkStuck { .. }
         | Command::ClearStuck
@@ -276,6 +270,19 @@ struct Ask<'a> {
     /// What is among the needs already: a command may name hundreds of entries.
     heads: BTreeSet<EntryId>,
     hashes: BTreeSet<HashKey>,
+}
+
+impl<'a> Ask<'a> {
+    const fn of(state: &'a State, scope: &'a Scope, facts: &'a Facts) -> Self {
+        Self {
+            state,
+            facts,
+            scope,
+            needs: Vec::new(),
+            heads: BTreeSet::new(),
+            hashes: BTreeSet::new(),
+        }
+    }
 }
 
 impl Ask<'_> {

@@ -192,7 +192,10 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
     let chained = |holds: bool, what: String| ensure(holds, Invariant::Chained, || what);
     let known = |id: EntryId| known(state, id);
     match body {
-        Body::RecordAppended(_) | Body::Denied { .. } | Body::Published { .. } => Ok(()),
+        Body::RecordAppended(_)
+        | Body::BoundRecordAppended(_)
+        | Body::Denied { .. }
+        | Body::Published { .. } => Ok(()),
         Body::TaskOpened { .. } => {
             chained(state.task().is_none(), "the task was opened before".into())
         }
@@ -225,19 +228,15 @@ pub fn event_applies(state: &State, body: &Body) -> Result<(), Violation> {
         Body::Linked { entry, .. } => known(*entry).map(drop),
         Body::Superseded { new, old, line, .. } => {
             let (new, old, first) = (known(*new)?, known(*old)?, known(*line)?);
-            chained(
-                old.lifecycle.superseded_by.is_none(),
-                format!("entry {} was replaced before", old.id),
-            )?;
+            let what = format!("entry {} was replaced before", old.id);
+            chained(old.lifecycle.superseded_by.is_none(), what)?;
             chained(
                 new.lifecycle.supersedes.is_none(),
                 format!("entry {} replaced another before", new.id),
             )?;
             let heads = old.line == first.id && first.line_head == old.id && new.id != old.id;
-            chained(
-                heads,
-                format!("entry {} does not head the line of {}", old.id, first.id),
-            )
+            let what = format!("entry {} does not head the line of {}", old.id, first.id);
+            chained(heads, what)
         }
         Body::TokenMinted { .. } | Body::TokenRevoked { .. } => tokens::event_applies(state, body),
         Body::ReuseReported(_)

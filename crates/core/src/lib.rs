@@ -7,7 +7,9 @@
 
 pub mod anchor;
 pub mod bank;
+pub mod bound;
 pub mod brief;
+pub mod bundle;
 pub mod chain;
 pub mod channel;
 pub mod checkpoint;

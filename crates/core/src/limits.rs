@@ -19,10 +19,20 @@ pub const EVIDENCE_INLINE_BYTES_MAX: usize = 4 << 10;
 pub const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes of the JSON metadata of a record or an entry.
 pub const METADATA_BYTES_MAX: usize = 16 << 10;
+/// Files that one record, or one entry, is bound to.
+pub const BOUND_FILES_MAX: usize = 32;
+/// Bytes of the name of a repository, of a branch, or of a path in it, that something is bound to.
+pub const BOUND_NAME_BYTES_MAX: usize = 1 << 10;
+/// Bytes of what a record is bound to: with its text and its metadata, it fits one value of the store.
+pub const BOUND_BYTES_MAX: usize = 8 << 10;
+/// Bytes of what an entry is bound to: no more than the name of a commit alone may take.
+pub const ENTRY_BOUND_BYTES_MAX: usize = SHORT_TEXT_BYTES_MAX;
 /// Records in one append command.
 pub const RECORDS_PER_COMMAND_MAX: usize = 1_000;
-/// Bytes of record contents in one append command of more than one record.
+/// Bytes of record contents, and of what records are bound to, in one append command of more than one record.
 pub const APPEND_BYTES_MAX: usize = 8 << 20;
+/// The widest span over which records may be gathered into one append, in ms: what is gathered is not acknowledged yet.
+pub const BUNDLE_MS_MAX: u64 = 60_000;
 
 /// Bytes of an entry's content.
 pub const ENTRY_BYTES_MAX: usize = 32 << 10;

@@ -14,6 +14,7 @@ use crate::time::Timestamp;
 use crate::verification::{Outcome, Verification, VerificationSource};
 
 mod attempts;
+mod bound;
 mod check;
 mod drawn;
 mod ends;
@@ -21,13 +22,15 @@ mod input;
 mod room;
 mod standing;
 
+use bound::Places;
+use room::{Room, clip, masked_edge, with_first_lists};
+
 pub use attempts::{
     Attempts, BACKOFF_MS_MAX, FailedAttempt, LastError, Patience, REACH_BACKOFF_MS_MAX, Spent, Used,
 };
 pub use check::Improper;
 pub use ends::{Ends, beginning, ending};
 pub use input::{CognifyInput, CognifyRecord, RecordEnd, Unread};
-use room::{Room, clip, masked_edge, with_first_lists};
 pub use standing::{Given, Standing, Stands, given_back};
 
 /// One atomic fact: true or false by itself, without pronouns.
@@ -146,13 +149,15 @@ pub fn products(
     spent: &Spent,
 ) -> Products {
     let drawn = spent.said_of_others();
+    let places = Places::of(verification, input);
     let other = |product: NewEntry| NewEntry {
         metadata: drawn.clone(),
+        binding: places.bind(&product.citations),
         ..product
     };
     let mut entries = vec![NewEntry {
         metadata: spent.said(input.unread),
-        ..episode(verification, input, cognition)
+        ..other(episode(verification, input, cognition))
     }];
     let mut left_out = 0;
     match verification.said.outcome {

@@ -8,6 +8,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bound::Bound;
 use crate::entry::Metadata;
 use crate::error::{Error, ErrorCode};
 use crate::id::CommandId;
@@ -121,6 +122,15 @@ pub struct NewRecord {
     pub time: Option<Timestamp>,
 }
 
+/// A record as its writer hands it over, with where it was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewBoundRecord {
+    /// The record.
+    pub record: NewRecord,
+    /// Where it was said; none where its writer does not say.
+    pub bound: Option<Bound>,
+}
+
 /// The text of a stored record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -168,22 +178,51 @@ pub struct Record {
     pub masked: u32,
 }
 
+/// A record as it is stored, with where it was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundRecord {
+    /// The record.
+    pub record: Record,
+    /// Where it was said, with secrets masked. A caller's word.
+    pub bound: Bound,
+}
+
+/// Checks the sizes of an append of records that say where they were said, and what they say of that.
+///
+/// # Errors
+/// Those of [`check_append`], and of [`Bound::check`].
+pub fn check_bound_append(records: &[NewBoundRecord]) -> Result<(), Error> {
+    let mut bounds = records.iter().filter_map(|record| record.bound.as_ref());
+    let bytes = bounds.clone().map(Bound::bytes).sum();
+    check_sizes(records.iter().map(|record| &record.record), bytes)?;
+    bounds.try_for_each(Bound::check)
+}
+
 /// Checks the sizes of an append.
 ///
 /// # Errors
 /// `too_large` naming the limit, or `invalid_argument` for an empty list.
 pub fn check_append(records: &[NewRecord]) -> Result<(), Error> {
-    if records.is_empty() {
+    check_sizes(records.iter(), 0)
+}
+
+/// Checks sizes, beside so many bytes that come with the records.
+fn check_sizes<'a>(
+    records: impl ExactSizeIterator<Item = &'a NewRecord>,
+    bytes_beside: usize,
+) -> Result<(), Error> {
+    let count = records.len();
+    if count == 0 {
         return Err(Error::new(
             ErrorCode::InvalidArgument,
             "an append holds at least one record",
         ));
     }
-    if records.len() > RECORDS_PER_COMMAND_MAX {
+    if count > RECORDS_PER_COMMAND_MAX {
         return Err(Error::too_large(
             "records",
             RECORDS_PER_COMMAND_MAX as u64,
-            records.len() as u64,
+            count as u64,
         ));
     }
     let mut bytes_total = 0;
@@ -199,6 +238,10 @@ pub fn check_append(records: &[NewRecord]) -> Result<(), Error> {
             check_event_type(event_type)?;
         }
         bytes_total += record.content.len();
+    }
+    // One record has room for its text, and beside that for what it is bound to.
+    if count > 1 {
+        bytes_total += bytes_beside;
     }
     if bytes_total > APPEND_BYTES_MAX {
         return Err(Error::too_large(
@@ -235,6 +278,8 @@ pub fn chunks(content: &str) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bound::BoundFile;
+    use crate::gate::Fingerprint;
 
     fn record(content: &str) -> NewRecord {
         NewRecord {
@@ -260,6 +305,33 @@ mod tests {
             ("record bytes".into(), RECORD_BYTES_MAX as u64)
         );
         assert!(check_append(&vec![record("a"); RECORDS_PER_COMMAND_MAX + 1]).is_err());
+    }
+
+    #[test]
+    fn an_append_is_refused_with_what_its_records_are_bound_to() {
+        let bound = |content: &str, path: &str| NewBoundRecord {
+            record: record(content),
+            bound: Some(Bound {
+                files: vec![BoundFile {
+                    path: path.into(),
+                    fingerprint: Fingerprint::of_file(b"a"),
+                    owner: None,
+                }],
+                ..Bound::default()
+            }),
+        };
+        assert_eq!(check_bound_append(&[bound("a", "src/a.rs")]), Ok(()));
+        assert!(check_bound_append(&[]).is_err());
+        let out = check_bound_append(&[bound("a", "src/a.rs"), bound("a", "../a.rs")]);
+        assert_eq!(out.unwrap_err().code, ErrorCode::InvalidArgument);
+        let full = "x".repeat(RECORD_BYTES_MAX);
+        assert_eq!(
+            check_bound_append(&[bound(&full, "a")]),
+            Ok(()),
+            "one alone"
+        );
+        let more = check_bound_append(&[bound(&full[4..], "a"), bound("four", "a")]);
+        assert_eq!(more.unwrap_err().code, ErrorCode::TooLarge);
     }
 
     #[test]

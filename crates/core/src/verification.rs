@@ -163,6 +163,7 @@ impl NewVerification {
             }
             .check_form()?;
         }
+        self.binding.check_bound()?;
         citation::check_all(&self.citations)
     }
 

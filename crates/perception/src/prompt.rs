@@ -188,6 +188,7 @@ mod tests {
     fn input(records: &[&str]) -> CognifyInput {
         let task = Scope::parse("org/a/project/p/worktree/w/task/t").unwrap();
         let record = |(place, content): (usize, &&str)| CognifyRecord {
+            bound: None,
             id: format!("{task}#{}", place + 2).parse().unwrap(),
             time: Timestamp::from_ms(1),
             kind: RecordKind::Log {

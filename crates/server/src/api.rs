@@ -8,6 +8,7 @@
 
 mod anchor;
 mod bank;
+mod bound;
 mod brief;
 mod citation;
 mod cluster;
@@ -44,6 +45,7 @@ pub use bank::{
     Pattern, PatternCited, PatternsFound, PatternsQuery, StoreTrajectory, TrajectoryStep,
     TrajectoryStored, Warning, WarningCited,
 };
+pub use bound::{Bound, BoundFile, Place};
 pub(crate) use brief::BriefAsked;
 pub use brief::{Brief, BriefDecision, BriefItem, BriefRequest, LayerCut};
 pub use citation::Citation;

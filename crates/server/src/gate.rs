@@ -100,10 +100,12 @@ pub fn reports(
                 },
                 _ => return None,
             };
-            let repository = match &result.binding {
-                Binding::Commit { repository, .. } => repository.as_str(),
-                Binding::NoRepository => name?,
+            let bound = match &result.binding {
+                Binding::Commit { repository, .. } => Some(repository.as_str()),
+                Binding::Bound { place, .. } => place.as_ref().map(|place| &*place.repository),
+                Binding::NoRepository => None,
             };
+            let repository = bound.or(name)?;
             Some(ReportGate {
                 task: task.to_string(),
                 entry: result.entry.to_string(),

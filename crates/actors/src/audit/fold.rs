@@ -265,7 +265,7 @@ impl Fold {
         run.record.last = header.seq;
         run.record.time = header.time;
         match body {
-            Body::RecordAppended(_) => {
+            Body::RecordAppended(_) | Body::BoundRecordAppended(_) => {
                 let checked = invariants::record_permitted(&place.scope, &header.actor);
                 checked.map_err(|violation| violated(place, header.seq, &violation))
             }

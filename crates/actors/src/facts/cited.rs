@@ -65,7 +65,7 @@ async fn text_event(txn: &mut impl Txn, id: &RecordId) -> Result<Option<Body>, U
         Unfetched::Refused(Error::new(ErrorCode::Internal, format!("{id}: {error}")))
     };
     let kind = event.decode_header().map_err(broken)?.kind;
-    if !matches!(kind, EventKind::RecordAppended | EventKind::TaskOpened) {
+    if !kind.is_record() && kind != EventKind::TaskOpened {
         return Ok(None);
     }
     event.decode_body().map_err(broken)

@@ -2,6 +2,7 @@
 //!
 //! Owns how much is read, from where, and how much is not. It must not know what is drawn from it.
 
+use sillok_core::bound::Bound;
 use sillok_core::event::Body;
 use sillok_core::id::{CommandId, RecordId, Seq};
 use sillok_core::limits::{PROMOTION_BYTES_MAX, PROMOTION_RECORDS_MAX};
@@ -93,16 +94,18 @@ pub(super) async fn records<S: Store, P: Protocol>(
         let Some((last, _)) = rows.last() else { break };
         range.begin = sillok_store::key_range::successor(last);
         for (key, value) in &rows {
-            let Some((seq, record)) = record(key, value)? else {
+            let Some((seq, (record, bound))) = record(key, value)? else {
                 continue;
             };
             let id = RecordId {
                 scope: source.clone(),
                 seq,
             };
-            let record = read_record(&mut txn, &scope, id, record, record_bytes).await?;
+            let read = read_record(&mut txn, &scope, id, record, record_bytes).await?;
+            let record = CognifyRecord { bound, ..read };
             let text_bytes: usize = record.parts().map(|(_, text)| text.len()).sum();
             bytes += text_bytes + record.metadata.as_str().len();
+            bytes += record.bound.as_ref().map_or(0, Bound::bytes);
             unread.bytes += record.unread_bytes();
             records.push(record);
             if records.len() >= bounds.records || bytes >= bounds.bytes {
@@ -114,8 +117,8 @@ pub(super) async fn records<S: Store, P: Protocol>(
     Ok((records, unread))
 }
 
-/// The record that an event is, if it is one.
-fn record(key: &[u8], value: &[u8]) -> Result<Option<(Seq, Record)>, Error> {
+/// The record that an event is, if it is one, with where it was said.
+fn record(key: &[u8], value: &[u8]) -> Result<Option<(Seq, (Record, Option<Bound>))>, Error> {
     let event = keys::event::decode(key, value).map_err(|error| refusal(&error))?;
     let seq = keys::event::parse(key)
         .map_err(|error| refusal(&error))?
@@ -123,10 +126,8 @@ fn record(key: &[u8], value: &[u8]) -> Result<Option<(Seq, Record)>, Error> {
     let body = event
         .decode_body()
         .map_err(|error| Error::new(ErrorCode::Internal, error.to_string()))?;
-    Ok(match body {
-        Some(Body::RecordAppended(record)) => Some((seq, *record)),
-        _ => None,
-    })
+    let staged = body.and_then(Body::into_record);
+    Ok(staged.map(|staged| (seq, staged)))
 }
 
 /// Where the task was opened, if its log begins with that.
@@ -185,6 +186,7 @@ async fn read_record(
         content,
         end,
         metadata: record.metadata,
+        bound: None,
     })
 }
 

@@ -1,5 +1,6 @@
 //! Reading the log of a scope: its events, and the staged records among them with their full text.
 
+use sillok_core::bound::Bound;
 use sillok_core::chain::Header;
 use sillok_core::citation::Excerpt;
 use sillok_core::entry::Metadata;
@@ -64,6 +65,8 @@ pub struct StagedRecord {
     pub time: Timestamp,
     /// How many secrets were masked in it.
     pub masked: u32,
+    /// Where it was said, where its writer said so.
+    pub bound: Option<Bound>,
 }
 
 impl<S: Store> Reader<S> {
@@ -225,7 +228,7 @@ async fn staged(
     scope: &Scope,
     event: EventView,
 ) -> Result<Option<StagedRecord>, Error> {
-    let Some(Body::RecordAppended(record)) = event.body else {
+    let Some((record, bound)) = event.body.and_then(Body::into_record) else {
         return Ok(None);
     };
     let header = event.header;
@@ -243,5 +246,6 @@ async fn staged(
         metadata: record.metadata,
         time: record.time,
         masked: record.masked,
+        bound,
     }))
 }

@@ -18,6 +18,7 @@ mod thoughts;
 fn input(title: &str, description: &str, log: &[(LogLevel, &str)]) -> CognifyInput {
     let task = Scope::parse("org/a/project/p/worktree/w/task/t").unwrap();
     let record = |(index, (level, content)): (usize, &(LogLevel, &str))| CognifyRecord {
+        bound: None,
         id: RecordId {
             scope: task.clone(),
             seq: Seq::new(index as u64 + 2),

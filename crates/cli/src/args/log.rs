@@ -1,6 +1,7 @@
 //! Flags of `log` and `snapshot`.
 
 use clap::{Args, Subcommand};
+use sillok_core::bundle::BundleConfig;
 use sillok_core::id::RecordId;
 use sillok_core::scope::Scope;
 use sillok_core::staging::LogLevel;
@@ -65,6 +66,9 @@ pub struct LogImport {
     /// info, warn, error, thought or tool
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub level: LogLevel,
+    /// How long lines are gathered into one append, in ms
+    #[arg(long, default_value_t = BundleConfig::default().window_ms, value_name = "MS")]
+    pub window_ms: u64,
 }
 
 /// `snapshot`

@@ -3,7 +3,7 @@
 use serde_json::value::{RawValue, to_raw_value};
 use sillok_core::id::EntryId;
 use sillok_server::api::{
-    AmendEntry, Binding, Citation, Claim, Commit, Disposition, EntryHead, EntryView, EntryWritten,
+    AmendEntry, Binding, Bound, Citation, Claim, Disposition, EntryHead, EntryView, EntryWritten,
     ExcerptQuery, History, NewEntry, PutEntry, ResolveState, RestoreEntry, Supersede,
     VerificationRef,
 };
@@ -13,7 +13,7 @@ use super::log::text_or_stdin;
 use crate::args::{self, EntryAmend, EntryCommand, EntryPut, Grounds, Named};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::git;
+use crate::here::{self, Here};
 use crate::output::{Style, harmless, one_line, table, time};
 use crate::session::Session;
 
@@ -62,12 +62,14 @@ pub async fn run(session: &Session, command: EntryCommand) -> Result<(), Failure
 }
 
 async fn put_body(session: &Session, put: EntryPut) -> Result<PutEntry, Failure> {
+    let content = text_or_stdin(put.content)?;
     Ok(PutEntry {
         scope: put.scope.to_string(),
         table: put.table,
-        content: text_or_stdin(put.content)?,
+        bound: bound_here(&content),
+        content,
         citations: citation::resolve(&session.client, &put.grounds.cite).await?,
-        commit: here(),
+        commit: None,
         skill: None,
         failure: false,
         metadata: metadata(&put.grounds),
@@ -89,13 +91,9 @@ async fn amend_body(session: &Session, amend: EntryAmend) -> Result<AmendEntry, 
     })
 }
 
-/// The commit of the work tree that the command is given in.
-fn here() -> Option<Commit> {
-    let commit = git::head(".".as_ref())?;
-    Some(Commit {
-        hash: commit.hash,
-        repository: commit.repository,
-    })
+/// What an entry is bound to that is written here and says this.
+fn bound_here(content: &str) -> Option<Bound> {
+    Here::look(".".as_ref()).bound_of_entry(content)
 }
 
 fn metadata(grounds: &Grounds) -> Option<Box<RawValue>> {
@@ -147,16 +145,20 @@ pub async fn supersede(session: &Session, args: args::Supersede) -> Result<(), F
     let citations = citation::resolve(&session.client, &args.grounds.cite).await?;
     let replacement = match args.content {
         None => None,
-        Some(content) => Some(NewEntry {
-            table: args.table,
-            content: text_or_stdin(content)?,
-            metadata: metadata(&args.grounds),
-            claim: claim(args.grounds.clone()),
-            citations,
-            commit: here(),
-            skill: None,
-            failure: false,
-        }),
+        Some(content) => {
+            let content = text_or_stdin(content)?;
+            Some(NewEntry {
+                table: args.table,
+                bound: bound_here(&content),
+                content,
+                metadata: metadata(&args.grounds),
+                claim: claim(args.grounds.clone()),
+                citations,
+                commit: None,
+                skill: None,
+                failure: false,
+            })
+        }
     };
     let body = Supersede {
         old: args.old.to_string(),
@@ -238,13 +240,8 @@ pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> S
             head.usage.wrong,
             head.usage.stale
         ),
-        match &head.binding {
-            Binding::NoRepository => "bound to no repository".to_owned(),
-            Binding::Commit { hash, repository } => {
-                format!("bound to commit {hash} of {repository}")
-            }
-        },
     ];
+    lines.extend(describe_binding(&head.binding));
     lines.extend(drawn_by(entry));
     if let Some(by) = head.lifecycle.superseded_by {
         let why = head
@@ -278,6 +275,25 @@ pub fn describe(style: Style, entry: &EntryView, quoted: &[Option<String>]) -> S
         lines.extend(quote.map(|quote| style.dim(&format!("  {quote}"))));
     }
     lines.join("\n")
+}
+
+/// Where an entry was true first, for a person.
+fn describe_binding(binding: &Binding) -> Vec<String> {
+    match binding {
+        Binding::NoRepository => vec!["bound to no repository".to_owned()],
+        Binding::Commit { hash, repository } => {
+            vec![format!("bound to commit {hash} of {repository}")]
+        }
+        Binding::Bound {
+            place,
+            files,
+            left_out,
+        } => here::describe(&Bound {
+            place: place.clone(),
+            files: files.clone(),
+            left_out: *left_out,
+        }),
+    }
 }
 
 /// The promotion that made an entry, and what drew it: the first version alone says that, since whoever amends writes

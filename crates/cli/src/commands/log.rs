@@ -1,27 +1,25 @@
 //! `log` and `snapshot`
 
-use std::io::{BufRead, Read};
+mod bundled;
 
-use serde_json::json;
+use std::io::Read;
+
+use serde::Serialize;
 use serde_json::value::to_raw_value;
 use sillok_core::id::RecordId;
 use sillok_core::scope::Scope;
 use sillok_core::staging::Trigger;
 use sillok_server::api::{
-    AppendLogs, AppendSnapshot, Appended, ExcerptQuery, ListQuery, LogRecord, RecordSort,
+    AppendLogs, AppendSnapshot, Appended, Bound, ExcerptQuery, ListQuery, LogRecord, RecordSort,
     RecordView,
 };
 
-use crate::args::{LogAdd, LogCommand, LogImport, LogList, SnapshotCommand};
+use crate::args::{LogAdd, LogCommand, LogList, SnapshotCommand};
 use crate::failure::Failure;
+use crate::here::{self, Here};
 use crate::output::{Style, harmless, one_line, table, time};
-use crate::progress;
 use crate::session::Session;
 
-/// Lines of standard input in one call.
-const IMPORT_RECORDS_MAX: usize = 100;
-/// Bytes of standard input in one call.
-const IMPORT_BYTES_MAX: usize = 1 << 20;
 /// Characters of a text in a listing.
 const TEXT_CHARS_MAX: usize = 90;
 
@@ -54,7 +52,7 @@ pub async fn run(session: &Session, command: LogCommand) -> Result<(), Failure> 
                 .show(&record, |style| describe(style, &record))
         }
         LogCommand::List(list_of) => list(session, &list_of).await,
-        LogCommand::Import(import_of) => import(session, &import_of).await,
+        LogCommand::Import(import) => bundled::import(session, &import).await,
     }
 }
 
@@ -64,9 +62,11 @@ pub async fn run(session: &Session, command: LogCommand) -> Result<(), Failure> 
 /// [`Failure`]
 pub async fn snapshot(session: &Session, command: SnapshotCommand) -> Result<(), Failure> {
     let SnapshotCommand::Add(add) = command;
+    let content = text_or_stdin(add.content)?;
+    let bound = look().bound(&content);
     let body = AppendSnapshot {
         scope: add.scope.to_string(),
-        content: text_or_stdin(add.content)?,
+        content,
         trigger: if add.error {
             Trigger::Error
         } else {
@@ -74,35 +74,56 @@ pub async fn snapshot(session: &Session, command: SnapshotCommand) -> Result<(),
         },
         metadata: None,
         time: None,
+        bound: bound.clone(),
     };
     let appended = session.client.append_snapshot(&body).await?;
-    show_appended(session, &add.scope, &appended)
+    show_appended(session, &add.scope, &Written { appended, bound })
+}
+
+/// The work tree that the command is given in.
+fn look() -> Here {
+    Here::look(".".as_ref())
+}
+
+/// What was written, and where it was said.
+#[derive(Debug, Serialize)]
+struct Written {
+    #[serde(flatten)]
+    appended: Appended,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<Bound>,
 }
 
 async fn append(session: &Session, add: LogAdd) -> Result<(), Failure> {
+    let content = text_or_stdin(add.content)?;
+    let metadata = add.metadata.as_ref().map(ToString::to_string);
+    // A tool's arguments name files as its output does.
+    let said = format!("{content}\n{}", metadata.unwrap_or_default());
+    let bound = look().bound(&said);
     let record = LogRecord {
         level: add.level,
-        content: text_or_stdin(add.content)?,
+        content,
         metadata: add
             .metadata
             .map(|value| to_raw_value(&value).expect("it was parsed from JSON")),
         time: None,
+        bound: bound.clone(),
     };
     let body = AppendLogs {
         scope: add.scope.to_string(),
         records: vec![record],
     };
     let appended = session.client.append_logs(&body).await?;
-    show_appended(session, &add.scope, &appended)
+    show_appended(session, &add.scope, &Written { appended, bound })
 }
 
-fn show_appended(session: &Session, scope: &Scope, appended: &Appended) -> Result<(), Failure> {
-    session.output.show(appended, |style| {
+fn show_appended(session: &Session, scope: &Scope, written: &Written) -> Result<(), Failure> {
+    session.output.show(written, |style| {
         let id = RecordId {
             scope: scope.clone(),
-            seq: appended.first,
+            seq: written.appended.first,
         };
-        let masked = match appended.masked {
+        let masked = match written.appended.masked {
             0 => String::new(),
             count => format!(" ({count} secrets masked)"),
         };
@@ -124,47 +145,6 @@ pub fn text_or_stdin(text: String) -> Result<String, Failure> {
         .read_to_string(&mut read)
         .map_err(Failure::io("standard input is no text"))?;
     Ok(read)
-}
-
-async fn import(session: &Session, import: &LogImport) -> Result<(), Failure> {
-    let spinner = progress::spinner("lines acknowledged");
-    let (mut records, mut bytes) = (Vec::new(), 0);
-    let (mut acked, mut masked) = (0u64, 0u64);
-    let mut lines = std::io::stdin().lock().lines();
-    loop {
-        let line = lines
-            .next()
-            .transpose()
-            .map_err(Failure::io("standard input is no text"))?;
-        let full = records.len() == IMPORT_RECORDS_MAX || bytes > IMPORT_BYTES_MAX;
-        if (full || line.is_none()) && !records.is_empty() {
-            let body = AppendLogs {
-                scope: import.scope.to_string(),
-                records: std::mem::take(&mut records),
-            };
-            let appended = session.client.append_logs(&body).await?;
-            acked += u64::from(appended.count);
-            masked += u64::from(appended.masked);
-            bytes = 0;
-            spinner.set_position(acked);
-        }
-        let Some(line) = line else { break };
-        bytes += line.len();
-        records.push(LogRecord {
-            level: import.level,
-            content: line,
-            metadata: None,
-            time: None,
-        });
-    }
-    spinner.finish_and_clear();
-    let done = json!({ "scope": import.scope, "records": acked, "masked": masked });
-    session.output.show(&done, |style| {
-        format!(
-            "{acked} records in {}, {masked} secrets masked",
-            style.name(import.scope.as_str())
-        )
-    })
 }
 
 async fn list(session: &Session, list: &LogList) -> Result<(), Failure> {
@@ -214,6 +194,9 @@ fn describe(style: Style, record: &RecordView) -> String {
         record.author.id,
         time(record.time),
     );
+    if let Some(bound) = &record.bound {
+        text += &format!("\n{}", style.dim(&here::describe(bound).join("\n")));
+    }
     if record.metadata.get() != "{}" {
         text += &format!("\n{}", style.dim(record.metadata.get()));
     }

@@ -12,10 +12,10 @@ use super::citation;
 use crate::args::{Verify, VerifyCommand, VerifyRecord, VerifyRetry};
 use crate::execution::{self, Echo};
 use crate::failure::Failure;
-use crate::git;
+use crate::here::Here;
 use crate::output::{Style, harmless, one_line, table, time};
 use crate::session::Session;
-use crate::verification::{self, Recorded, Verdict, new_run_id};
+use crate::verification::{self, Places, Recorded, Verdict, new_run_id};
 
 /// Characters of a run's name in a listing.
 const RUN_CHARS_MAX: usize = 60;
@@ -37,12 +37,12 @@ pub async fn run(session: &Session, verify: Verify) -> Result<(), Failure> {
     // A task that is not there is told before a long run, not after it.
     session.client.task(&task).await?;
     let here = std::env::current_dir().map_err(Failure::io("the current directory is gone"))?;
-    let commit = git::head(&here);
+    let around = Here::looked(here.clone()).await;
     let ran = execution::run(&verify.command, &here, Echo::ToStderr).await?;
     let verdict = Verdict {
         task: &task,
         run: verify.run.unwrap_or_else(new_run_id),
-        commit,
+        places: Places::of(around, &ran, verify.approach.as_deref()).await,
         approach: verify.approach,
         touched: verify.touched,
         target: verify.target.as_ref(),
@@ -228,7 +228,8 @@ fn describe_spent(spent: &PromotionSpent) -> String {
 
 async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), Failure> {
     let failed = record.source == VerificationSource::TestsFailed;
-    let here = git::head(".".as_ref());
+    let (error, approach) = (record.error.as_deref(), record.approach.as_deref());
+    let bound = Here::look(".".as_ref()).bound_of_verification(error, approach);
     let body = RecordVerification {
         scope: record.scope.to_string(),
         outcome: if failed {
@@ -239,10 +240,8 @@ async fn record_verdict(session: &Session, record: VerifyRecord) -> Result<(), F
         source: record.source,
         run: record.run,
         citations: citation::resolve(&session.client, &record.cite).await?,
-        commit: here.map(|commit| sillok_server::api::Commit {
-            hash: commit.hash,
-            repository: commit.repository,
-        }),
+        commit: None,
+        bound,
         error: record.error,
         approach: record.approach,
         files: record.touched.files,

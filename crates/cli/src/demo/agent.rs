@@ -17,7 +17,8 @@ use crate::args::Touched;
 use crate::execution::{self, Echo, Execution};
 use crate::failure::Failure;
 use crate::git;
-use crate::verification::{self, Verdict, new_run_id};
+use crate::here::Here;
+use crate::verification::{self, Places, Verdict, new_run_id};
 
 /// An agent, its work tree, and what it sets out to fix.
 #[derive(Debug)]
@@ -128,12 +129,11 @@ impl Work {
         attempt: &Attempt,
     ) -> Result<AttemptReport, Failure> {
         let ran = self.test().await?;
-        let dir = self.dir.clone();
-        let head = blocking(move || Ok::<_, git::Error>(git::head(&dir))).await?;
+        let here = Here::looked(self.dir.clone()).await;
         let verdict = Verdict {
             task: journal.task(),
             run: new_run_id(),
-            commit: head,
+            places: Places::of(here, &ran, Some(attempt.approach)).await,
             approach: Some(attempt.approach.to_owned()),
             touched: Touched::default(),
             target: None,

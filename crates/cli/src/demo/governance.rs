@@ -115,6 +115,7 @@ fn own_word(task: &Scope) -> RecordVerification {
         run: "believe-me".to_owned(),
         citations: Vec::new(),
         commit: None,
+        bound: None,
         error: None,
         approach: None,
         files: Vec::new(),
@@ -130,6 +131,7 @@ fn greeting(task: &Scope) -> AppendLogs {
         content,
         metadata: None,
         time: None,
+        bound: None,
     };
     AppendLogs {
         scope: task.to_string(),
@@ -257,6 +259,7 @@ fn put(
         claim: None,
         citations,
         commit: None,
+        bound: None,
         skill: None,
         failure: false,
         verification: grounds.map(reference),
@@ -284,6 +287,7 @@ fn replacement(content: &str, evidence: Citation) -> NewEntry {
         claim: None,
         citations: vec![evidence],
         commit: None,
+        bound: None,
         skill: None,
         failure: false,
     }

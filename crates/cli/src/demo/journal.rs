@@ -124,5 +124,6 @@ fn record(level: LogLevel, content: &str, metadata: &Value) -> LogRecord {
         content: content.trim_end().to_owned(),
         metadata: Some(to_raw_value(metadata).expect("plain data is JSON")),
         time: None,
+        bound: None,
     }
 }

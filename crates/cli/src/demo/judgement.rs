@@ -170,6 +170,7 @@ fn entry(stage: &Stage, table: Table, content: &str) -> PutEntry {
         claim: None,
         citations: Vec::new(),
         commit: None,
+        bound: None,
         skill: None,
         failure: false,
         verification: None,

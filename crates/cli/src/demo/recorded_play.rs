@@ -186,6 +186,7 @@ async fn vouch(stage: &Stage, task: &Scope) -> Result<AttemptReport, Failure> {
             run: new_run_id(),
             citations: Vec::new(),
             commit: None,
+            bound: None,
             error: None,
             approach: None,
             files: Vec::new(),

@@ -25,9 +25,9 @@ use crate::args::Touched;
 use crate::client::Client;
 use crate::execution::Execution;
 use crate::failure::Failure;
-use crate::git;
+use crate::here::Here;
 use crate::output::note;
-use crate::verification::{self, Verdict, Written};
+use crate::verification::{self, Places, Verdict, Written};
 
 /// A request that is older than this when somebody begins to answer: whoever asked waits no more, and the tree is another one.
 const REQUEST_AGE_MS_MAX: u64 = 60 * 60 * 1_000;
@@ -165,7 +165,7 @@ impl Ending {
             Ok(asked) => asked,
             Err(failure) => return unrun(&failure.to_string()),
         };
-        let commit = git::head(&directory);
+        let here = Here::looked(directory.clone()).await;
         let ran = match self.apart.run(&self.project.command, &directory).await {
             Ok(ran) => ran,
             Err(failure) => return unrun(&failure.to_string()),
@@ -174,7 +174,7 @@ impl Ending {
         let verdict = Verdict {
             task,
             run: run_of(event),
-            commit,
+            places: Places::of(here, &ran, approach.as_deref()).await,
             approach,
             touched,
             target: None,
@@ -329,6 +329,7 @@ async fn tell(orchestrator: &Client, asked: &[&EventView], answer: &EndAnswer) {
             event_type: ANSWERED.to_owned(),
             payload: to_raw_value(&answer).expect("plain data is JSON"),
             time: None,
+            bound: None,
         };
         let command = commands::answer(event);
         let append = || orchestrator.write_as::<Appended>(command, "/v1/memory-events", &body);

@@ -11,10 +11,15 @@ impl Command {
     ///
     /// A promotion is named by its verification alone: a cognifier that is asked again may propose
     /// other words for the same promotion. Vectors do not count: they are made at the edge from the
-    /// text, and an embedder need not give the same one twice. A failure is named by its verification, as
-    /// older nodes record it: whoever gives it again once all nodes are new is told the first answer.
+    /// text, and an embedder need not give the same one twice. Nor does what a work tree was at, but for
+    /// its commit: whoever gives a command again may have gone on working. A failure is named by its
+    /// verification, as older nodes record it: whoever gives it again once all nodes are new is told
+    /// the first answer.
     #[must_use]
     pub fn digest(&self) -> Digest {
+        if let Some(plain) = self.unbound_body() {
+            return plain.digest();
+        }
         let named = match self {
             Self::Publish(publish) => {
                 postcard::to_allocvec(&(&publish.source, publish.verification.id))
@@ -32,6 +37,14 @@ impl Command {
         };
         let bytes = named.expect("plain data structures always encode");
         Digest(blake3::derive_key("sillok 2026 command digest", &bytes))
+    }
+
+    /// The body that is digested in place of this one, where this says what a work tree was at. A promotion is named by less.
+    fn unbound_body(&self) -> Option<Self> {
+        match self {
+            Self::Publish(_) => None,
+            _ => self.unbound(),
+        }
     }
 
     fn without_vectors(&self) -> Self {

@@ -7,7 +7,6 @@ use super::Command;
 use crate::citation::Citation;
 use crate::decision::{Relation, RelationKind};
 use crate::membership::WireVersion;
-use crate::verification::NewFailure;
 
 impl Command {
     /// The version that all nodes have to read before the command may be given: an older one reads neither
@@ -71,19 +70,15 @@ impl Command {
     /// The form of the command that nodes of this version read, where that is another one.
     #[must_use]
     pub fn read_by(&self, version: WireVersion) -> Option<Self> {
-        match self {
+        let plain = (version < WireVersion::WITH_BINDINGS)
+            .then(|| self.unbound())
+            .flatten();
+        match plain.as_ref().unwrap_or(self) {
             Self::RecordFailure(failure) if version < WireVersion::WITH_FAILURES => {
                 Some(failure.as_verification())
             }
-            _ => None,
+            _ => plain,
         }
-    }
-}
-
-impl NewFailure {
-    /// The command that records the verification alone.
-    pub(super) fn as_verification(&self) -> Command {
-        Command::RecordVerification(Box::new(self.said.clone()))
     }
 }
 
@@ -99,7 +94,7 @@ mod tests {
     use crate::entry::Binding;
     use crate::evidence::{MEDIA_TYPE_USUAL, NewEvidence};
     use crate::id::AnchorId;
-    use crate::verification::{NewVerification, Outcome, VerificationSource};
+    use crate::verification::{NewFailure, NewVerification, Outcome, VerificationSource};
 
     fn saves(relations: &[(RelationKind, &str)]) -> Command {
         let relations = relations.iter().map(|(kind, to)| Relation {

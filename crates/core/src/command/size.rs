@@ -4,27 +4,38 @@
 //! [`decide`](crate::decide)'s.
 
 use super::{Command, GateFound, Replacement};
+use crate::bound::Bound;
 use crate::citation::Citation;
 use crate::limits::DECISION_TEXTS_BYTES_MAX;
 use crate::promotion::NewEntry;
+use crate::staging::{NewBoundRecord, NewRecord};
+
+/// Bytes of what frames a command, a record or an entry.
+const FIXED_BYTES: usize = 256;
+
+fn entry(entry: &NewEntry) -> usize {
+    FIXED_BYTES
+        + entry.content.len()
+        + entry.metadata.as_str().len()
+        + entry.embedding.as_ref().map_or(0, |v| v.values.len() * 4)
+}
+
+fn record(record: &NewRecord) -> usize {
+    FIXED_BYTES + record.content.len() + record.metadata.as_str().len()
+}
+
+fn bound_record(said: &NewBoundRecord) -> usize {
+    record(&said.record) + said.bound.as_ref().map_or(0, Bound::bytes)
+}
 
 impl Command {
     /// About how many bytes the command moves, for batches and queues.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
-        const FIXED_BYTES: usize = 256;
-        let entry = |e: &NewEntry| {
-            FIXED_BYTES
-                + e.content.len()
-                + e.metadata.as_str().len()
-                + e.embedding.as_ref().map_or(0, |v| v.values.len() * 4)
-        };
         FIXED_BYTES
             + match self {
-                Self::Append { records } => records
-                    .iter()
-                    .map(|r| FIXED_BYTES + r.content.len() + r.metadata.as_str().len())
-                    .sum(),
+                Self::Append { records } => records.iter().map(record).sum(),
+                Self::AppendBound { records } => records.iter().map(bound_record).sum(),
                 Self::OpenTask { title, description } => title.len() + description.len(),
                 Self::PutEntry { entry: new, .. } => entry(new),
                 Self::AmendEntry(amend) => amend.content.len() + amend.metadata.as_str().len(),

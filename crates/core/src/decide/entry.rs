@@ -7,10 +7,11 @@ use super::{Context, Decision, Draft, review};
 use crate::citation::{self, Citation};
 use crate::command::{AmendEntry, AnswerBody, VerificationRef};
 use crate::dedup::{self, Sameness, Verdict};
-use crate::entry::{Claim, Detail, Head, Kind, Link, LinkKind, Status, Table};
+use crate::entry::{Binding, Claim, Detail, Head, Kind, Link, LinkKind, Status, Table};
 use crate::error::{Current, Error, ErrorCode};
 use crate::event::{Body, EntryAmended, EntryCreated, EntryMerged};
 use crate::id::{EntryId, VerificationId};
+use crate::membership::WireVersion;
 use crate::promotion::{Disposition, NewEntry};
 use crate::provenance::{Backing, check_citations, check_required, status_of};
 use crate::review::Question;
@@ -118,6 +119,7 @@ pub(super) fn admit(
         entry.embedding.as_ref(),
     )?;
     check_numbers(&entry.detail)?;
+    entry.binding.check_bound()?;
     check_citations(principal, &entry.citations, context.facts)?;
     check_required(
         principal,
@@ -359,11 +361,20 @@ pub(super) fn create(
         status: status_of(Status::Hypothesis, &citations, backed, 0, config),
         trust: backing.first_trust(entry.table.kind(), draft.context.now, config),
         citations,
-        binding: entry.binding.clone(),
+        binding: told(draft.context, &entry.binding),
         failure: entry.failure,
         promotion,
     };
     draft.push(Body::EntryCreated(Box::new(created)));
+}
+
+/// A binding as it is to be stored: as all nodes read it, with its secrets masked.
+pub(super) fn told(context: &Context<'_>, binding: &Binding) -> Binding {
+    if context.facts.spoken >= WireVersion::WITH_BINDINGS {
+        binding.masked()
+    } else {
+        binding.plain()
+    }
 }
 
 /// What is merged into an entry, with its secrets masked.

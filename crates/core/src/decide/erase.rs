@@ -128,7 +128,7 @@ fn record<'a>(context: &Context<'a>, seq: Seq) -> Result<&'a KnownEvent, Error> 
     if event.header.kind == EventKind::TrajectoryStored {
         return Ok(event);
     }
-    if event.header.kind != EventKind::RecordAppended {
+    if !event.header.kind.is_record() {
         let why = format!(
             "event {seq} is {}: staged records and trajectories are erased by their positions, entries and offers by their ids",
             event.header.kind.as_str()

@@ -3,44 +3,89 @@
 use std::borrow::Cow;
 
 use super::{Chunk, Context, Decision, task};
-use crate::command::AnswerBody;
+use crate::bound::Bound;
+use crate::command::{AnswerBody, Command};
 use crate::entry::Metadata;
 use crate::error::{Error, ErrorCode};
 use crate::event::Body;
 use crate::id::CommandId;
 use crate::limits::{CLOCK_AHEAD_MS_MAX, INLINE_BYTES_MAX};
+use crate::membership::WireVersion;
 use crate::scope::Level;
 use crate::secret::mask;
-use crate::staging::{self, Content, NewRecord, Record, RecordKind};
+use crate::staging::{self, BoundRecord, Content, NewBoundRecord, NewRecord, Record, RecordKind};
 use crate::task::TaskAction;
 
-pub(super) fn append(context: &Context<'_>, records: &[NewRecord]) -> Result<Decision, Error> {
+/// Stages the records of a command, in order.
+pub(super) fn decide(context: &Context<'_>) -> Result<Decision, Error> {
+    match &context.submission.command {
+        Command::Append { records } => append(context, records),
+        Command::AppendBound { records } => append_bound(context, records),
+        _ => unreachable!("only what appends records comes here"),
+    }
+}
+
+fn append(context: &Context<'_>, records: &[NewRecord]) -> Result<Decision, Error> {
+    check_place(context, records.iter())?;
+    staging::check_append(records)?;
+    append_each(context, records.iter().map(|record| (record, None)))
+}
+
+/// Stages records that say where they were said. As long as a node reads nothing of that, they are staged without.
+fn append_bound(context: &Context<'_>, records: &[NewBoundRecord]) -> Result<Decision, Error> {
+    check_place(context, records.iter().map(|one| &one.record))?;
+    staging::check_bound_append(records)?;
+    let is_read = context.facts.spoken >= WireVersion::WITH_BINDINGS;
+    let parts = records.iter().map(|one| {
+        let bound = one.bound.as_ref().filter(|_| is_read);
+        (&one.record, bound)
+    });
+    append_each(context, parts)
+}
+
+/// Checks that the scope takes such records.
+fn check_place<'a>(
+    context: &Context<'_>,
+    mut records: impl Iterator<Item = &'a NewRecord>,
+) -> Result<(), Error> {
     if context.scope().level() == Level::Task {
         task::task(context, TaskAction::Append)?;
-    } else if let Some(kind) = records
-        .iter()
-        .map(|r| &r.kind)
-        .find(|kind| !may_stand_outside_a_task(kind))
-    {
+        return Ok(());
+    }
+    let belongs = records.find(|record| !may_stand_outside_a_task(&record.kind));
+    belongs.map_or(Ok(()), |record| {
         let why = format!(
             "{} belongs to a task; {} is a {}",
-            name(kind),
+            name(&record.kind),
             context.scope(),
             context.scope().level()
         );
-        return Err(Error::new(ErrorCode::InvalidScope, why));
-    }
-    staging::check_append(records)?;
+        Err(Error::new(ErrorCode::InvalidScope, why))
+    })
+}
+
+fn append_each<'a>(
+    context: &Context<'_>,
+    records: impl ExactSizeIterator<Item = (&'a NewRecord, Option<&'a Bound>)>,
+) -> Result<Decision, Error> {
+    let count = u32::try_from(records.len()).expect("an append is bounded");
     let mut decision = Decision::of(Vec::with_capacity(records.len()), AnswerBody::Done);
     let mut masked_total = 0;
-    for record in records {
-        let record = stage(context, record, &mut decision.chunks)?;
+    for (record, bound) in records {
+        let mut record = stage(context, record, &mut decision.chunks)?;
+        let bound = bound.map(Bound::masked).map(|(bound, masked)| {
+            record.masked += masked;
+            bound
+        });
         masked_total += record.masked;
-        decision.bodies.push(Body::RecordAppended(Box::new(record)));
+        decision.bodies.push(match bound {
+            Some(bound) => Body::BoundRecordAppended(Box::new(BoundRecord { record, bound })),
+            None => Body::RecordAppended(Box::new(record)),
+        });
     }
     decision.result = AnswerBody::Appended {
         first: context.state.row().tip.seq.next(),
-        count: u32::try_from(records.len()).expect("an append is bounded"),
+        count,
         masked: masked_total,
     };
     Ok(decision)

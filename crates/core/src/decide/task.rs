@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::entry::told;
 use super::{Context, Decision, check_level, check_short, check_stated, promotion};
 use crate::circular::{Approach, ErrorHash, Failures, Wording, reason_of};
 use crate::command::{AnswerBody, VerificationRef};
@@ -205,6 +206,7 @@ fn verification(context: &Context<'_>, said: &NewVerification) -> Result<Verific
             error: text(&said.error, mask_hidden),
             // What was tried is told in words, and colours nothing.
             approach: text(&said.approach, mask_shown),
+            binding: told(context, &said.binding),
             ..said.clone()
         },
         recorder: principal.actor.clone(),

@@ -1,6 +1,7 @@
 //! Tests of the rules as a whole: commands against a scope whose facts are all at hand.
 
 mod anchors;
+mod binding;
 mod contradicting;
 mod decisions;
 mod entries;

@@ -59,6 +59,8 @@ impl Verification {
             said: NewVerification {
                 error: said(&self.said.error),
                 approach: said(&self.said.approach),
+                // Its files are those that the error and the approach name.
+                binding: self.said.binding.rest(),
                 ..self.said.clone()
             },
             ..self.clone()

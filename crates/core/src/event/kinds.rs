@@ -31,13 +31,18 @@ impl EventKinds {
     /// All kinds.
     pub const ALL: Self = Self(BTreeSet::new());
 
-    /// The kinds that a list names, with commas between them.
+    /// The kinds that a list names, with commas between them. Whoever wants to hear of records wants those
+    /// too that say where they were said.
     ///
     /// # Errors
     /// `invalid_argument` for a name that no kind has.
     pub fn parse(list: &str) -> Result<Self, Error> {
         let names = list.split(',').map(|name| name.trim().parse());
-        Ok(Self(names.collect::<Result<_, _>>()?))
+        let mut kinds: BTreeSet<EventKind> = names.collect::<Result<_, _>>()?;
+        if kinds.contains(&EventKind::RecordAppended) {
+            kinds.insert(EventKind::BoundRecordAppended);
+        }
+        Ok(Self(kinds))
     }
 
     /// Whether a kind is among them.
@@ -53,6 +58,10 @@ mod tests {
 
     #[test]
     fn a_list_names_kinds_and_without_one_it_is_all() {
+        let records = EventKinds::parse("RECORD_APPENDED").unwrap();
+        for kind in EventKind::ALL {
+            assert_eq!(records.have(*kind), kind.is_record(), "{}", kind.as_str());
+        }
         let some = EventKinds::parse("PUBLISHED, PROMOTED,PROMOTED").unwrap();
         for kind in EventKind::ALL {
             assert!(EventKinds::ALL.have(*kind));

@@ -25,12 +25,10 @@ impl RecordFact {
     /// What an event's body tells. Where content was erased there is none any more, and nothing rests on it.
     #[must_use]
     pub fn of(body: Option<&Body>) -> Self {
-        match body {
-            Some(Body::RecordAppended(record)) => match record.kind {
-                RecordKind::Snapshot { .. } => Self::Snapshot,
-                RecordKind::Log { .. } | RecordKind::MemoryEvent { .. } => Self::Log,
-            },
-            _ => Self::Missing,
+        match body.and_then(Body::record).map(|record| &record.kind) {
+            Some(RecordKind::Snapshot { .. }) => Self::Snapshot,
+            Some(RecordKind::Log { .. } | RecordKind::MemoryEvent { .. }) => Self::Log,
+            None => Self::Missing,
         }
     }
 
@@ -80,8 +78,8 @@ impl Stretch {
     /// What an event's body tells of `excerpt`.
     #[must_use]
     pub fn of(excerpt: &Excerpt, body: Option<&Body>) -> Self {
-        match body {
-            Some(Body::RecordAppended(record)) => match &record.content {
+        if let Some(record) = body.and_then(Body::record) {
+            return match &record.content {
                 Content::Inline(text) => Self::Known(excerpt.of(text).is_some()),
                 Content::Chunked {
                     command,
@@ -89,7 +87,9 @@ impl Stretch {
                     bytes,
                     ..
                 } => Self::in_chunks(excerpt, *command, *first, *bytes),
-            },
+            };
+        }
+        match body {
             Some(Body::TaskOpened { title, description }) => {
                 Self::Known(excerpt.of(&opening_text(title, description)).is_some())
             }

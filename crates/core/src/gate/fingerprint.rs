@@ -1,4 +1,4 @@
-//! What a cited range says, as a hash, and where the same lies in a text.
+//! What a cited range says, or a whole file, as a hash, and where the same lies in a text.
 //!
 //! Owns which bytes a fingerprint is of: those of the range, where a line that ends with CR LF counts as one that ends
 //! with LF, since which of the two a checkout has is no property of the code. It must not know files.
@@ -7,16 +7,31 @@ use core::fmt;
 use core::num::NonZeroU32;
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 /// Letters, digits and bytes of other scripts that a range holds at least, to be told from others by what it says. A
 /// closing brace is found anywhere.
 const DISTINCT_BYTES_MIN: usize = 12;
 
 /// BLAKE3 of a range of lines, or of a whole file, in 32 bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// That of these bytes as they are, which [`Text`] has brought into one form.
+    /// That of a file that holds these bytes: what a citation of all of it has.
+    #[must_use]
+    pub fn of_file(bytes: &[u8]) -> Self {
+        Self::of(&with_plain_ends(bytes))
+    }
+
+    /// The one with these bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// That of these bytes as they are, which were brought into one form.
     fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
@@ -195,6 +210,7 @@ mod tests {
             let (unix, other) = (Text::of(unix.as_bytes()), Text::of(other.as_bytes()));
             prop_assert_eq!(unix.lines(), other.lines());
             prop_assert_eq!(unix.fingerprint(None), other.fingerprint(None));
+            prop_assert_eq!(Some(Fingerprint::of_file(unix.whole())), unix.fingerprint(None));
             for (first, last) in (1..=4).flat_map(|first| (first..=5).map(move |last| (first, last))) {
                 prop_assert_eq!(unix.fingerprint(Some((first, last))), other.fingerprint(Some((first, last))));
             }

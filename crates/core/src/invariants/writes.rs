@@ -67,7 +67,9 @@ fn access_of(body: &Body, under: Option<Access>) -> Option<Access> {
             _ => return None,
         },
         Body::TaskOpened { .. } => Access::Control(Control::OpenTask),
-        Body::RecordAppended(_) => Access::Control(Control::AppendLog),
+        Body::RecordAppended(_) | Body::BoundRecordAppended(_) => {
+            Access::Control(Control::AppendLog)
+        }
         Body::StuckMarked { .. } => Access::Control(Control::MarkStuck),
         Body::StuckCleared => Access::Control(Control::ClearStuck),
         Body::TaskClosed { .. } => Access::Control(Control::CloseTask),

@@ -48,8 +48,10 @@ impl WireVersion {
     pub const WITH_GATE: Self = Self(10);
     /// The first one whose nodes keep trajectories.
     pub const WITH_TRAJECTORIES: Self = Self(11);
+    /// The first one whose nodes read what a work tree was at.
+    pub const WITH_BINDINGS: Self = Self(12);
     /// The newest one that this build knows.
-    pub const NEWEST: Self = Self(11);
+    pub const NEWEST: Self = Self(12);
 
     /// Its number.
     #[must_use]
@@ -132,9 +134,9 @@ mod tests {
     #[test]
     fn the_older_one_wins_until_all_are_new() {
         let (first, newest) = (WireVersion::FIRST, WireVersion::NEWEST);
-        assert_eq!(spoken(newest, &nodes(&[(11, false), (1, false)])), first);
-        assert_eq!(spoken(newest, &nodes(&[(11, false), (1, true)])), newest);
-        assert_eq!(spoken(newest, &nodes(&[(11, false), (12, false)])), newest);
+        assert_eq!(spoken(newest, &nodes(&[(12, false), (1, false)])), first);
+        assert_eq!(spoken(newest, &nodes(&[(12, false), (1, true)])), newest);
+        assert_eq!(spoken(newest, &nodes(&[(12, false), (13, false)])), newest);
         assert_eq!(spoken(first, &nodes(&[(8, false)])), first);
         assert_eq!(spoken(newest, &Nodes::new()), newest);
     }

@@ -163,6 +163,7 @@ mod tests {
             approach: None,
             opening: None,
             records: vec![CognifyRecord {
+                bound: None,
                 id: id(1),
                 time: Timestamp::from_ms(1),
                 kind: RecordKind::Log {

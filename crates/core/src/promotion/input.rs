@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use crate::bound::Bound;
 use crate::citation::{Citation, Excerpt};
 use crate::entry::Metadata;
 use crate::id::RecordId;
@@ -28,6 +29,8 @@ pub struct CognifyRecord {
     pub end: Option<RecordEnd>,
     /// Its metadata.
     pub metadata: Metadata,
+    /// Where it was said, where it says so.
+    pub bound: Option<Bound>,
 }
 
 /// The end of a record's text, of which what lies between its beginning and this is not read.

@@ -6,7 +6,7 @@
 
 use super::{CausalEdge, NewEntry};
 use crate::citation::Citation;
-use crate::entry::Episode;
+use crate::entry::{Binding, Episode};
 use crate::limits::{ENTRY_BYTES_MAX, EPISODE_DETAIL_BYTES_MAX, PRODUCTS_BYTES_MAX};
 use crate::secret::{mask, whole_before};
 
@@ -36,7 +36,12 @@ impl Room {
 pub(super) fn bytes(product: &NewEntry) -> usize {
     let claim = product.claim.as_ref();
     let citations = product.citations.iter().map(Citation::text_bytes);
+    let bound = match &product.binding {
+        Binding::Bound(bound) => bound.bytes(),
+        Binding::NoRepository | Binding::Commit { .. } => 0,
+    };
     FRAME_BYTES
+        + bound
         + product.content.len()
         + product.detail.text_bytes()
         + product.metadata.as_str().len()

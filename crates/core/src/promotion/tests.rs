@@ -18,14 +18,14 @@ fn task() -> Scope {
     Scope::parse("org/a/project/b/worktree/c/task/d").unwrap()
 }
 
-fn record(seq: u64) -> RecordId {
+pub(super) fn record(seq: u64) -> RecordId {
     RecordId {
         scope: task(),
         seq: Seq::new(seq),
     }
 }
 
-fn verification(outcome: Outcome) -> Verification {
+pub(super) fn verification(outcome: Outcome) -> Verification {
     let passed = outcome == Outcome::Passed;
     Verification {
         id: VerificationId::from_bytes([1; 16]),
@@ -57,7 +57,7 @@ fn verification(outcome: Outcome) -> Verification {
     }
 }
 
-fn input(outcome: Outcome) -> CognifyInput {
+pub(super) fn input(outcome: Outcome) -> CognifyInput {
     let read = |seq| CognifyRecord {
         id: record(seq),
         time: Timestamp::EPOCH,
@@ -67,6 +67,7 @@ fn input(outcome: Outcome) -> CognifyInput {
         content: "the cap is 30 s".into(),
         end: None,
         metadata: Metadata::default(),
+        bound: None,
     };
     CognifyInput {
         task: task(),
@@ -81,7 +82,7 @@ fn input(outcome: Outcome) -> CognifyInput {
     }
 }
 
-fn cognition(facts: usize, repeatable: bool, has_skill: bool) -> Cognition {
+pub(super) fn cognition(facts: usize, repeatable: bool, has_skill: bool) -> Cognition {
     let fact = |number: usize| Fact {
         content: format!("Fact {number}."),
         sources: vec![Excerpt {
@@ -109,7 +110,7 @@ fn cognition(facts: usize, repeatable: bool, has_skill: bool) -> Cognition {
     }
 }
 
-fn spent() -> Spent {
+pub(super) fn spent() -> Spent {
     Spent {
         prompt_tokens: Some(900),
         ..Spent::nothing("m 1")

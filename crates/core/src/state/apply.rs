@@ -24,7 +24,7 @@ impl State {
     /// an event that was decided from this state always satisfies that.
     pub fn apply(&mut self, body: &Body, at: &Stamped) -> Vec<Change> {
         match body {
-            Body::RecordAppended(_) | Body::Denied { .. } => Vec::new(),
+            Body::RecordAppended(_) | Body::BoundRecordAppended(_) | Body::Denied { .. } => vec![],
             Body::TaskOpened { title, description } => self.set_task(Task {
                 title: title.clone(),
                 description: description.clone(),
@@ -83,6 +83,17 @@ impl State {
             | Body::SupersessionUndone { .. } => self.apply_governed(body, at),
             Body::PromotionUndone { .. } => Vec::new(),
             Body::ContentErased(erased) => self.content_erased(erased, at),
+            Body::DecisionSaved(_)
+            | Body::EvidenceSaved(_)
+            | Body::AnchorAdded(_)
+            | Body::AnchorDropped { .. }
+            | Body::RelationDeclared { .. } => self.apply_to_memory(body, at),
+        }
+    }
+
+    /// Applies an event of decisions, of evidence, of anchors or of kinds of relations.
+    fn apply_to_memory(&mut self, body: &Body, at: &Stamped) -> Vec<Change> {
+        match body {
             Body::DecisionSaved(saved) => self.decision_saved(saved, at),
             Body::EvidenceSaved(saved) => self.evidence_saved(saved, at),
             Body::AnchorAdded(added) => self.anchor_added(added, at),
@@ -92,6 +103,7 @@ impl State {
                 reach,
                 meaning,
             } => self.relation_declared((*name, *reach), meaning, at),
+            _ => unreachable!("only what is kept of decisions comes here"),
         }
     }
 

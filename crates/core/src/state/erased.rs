@@ -54,6 +54,7 @@ impl State {
             changes.extend(self.change_head(*entry, at, |head| {
                 head.status = Status::Archived;
                 head.content_hash = ContentHash::erased(head.id, head.version);
+                head.binding = head.binding.rest();
             }));
             self.forget_fresh(*entry);
         }

@@ -15,6 +15,7 @@ const TASK: &str = "org/a/project/p/worktree/w/task/t";
 
 fn input(records: &[&str]) -> CognifyInput {
     let record = |(place, content): (usize, &&str)| CognifyRecord {
+        bound: None,
         id: format!("{TASK}#{}", place + 2).parse().unwrap(),
         time: Timestamp::from_ms(1),
         kind: RecordKind::Log {

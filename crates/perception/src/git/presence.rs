@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use gix::ObjectId;
 use gix::objs::Kind;
-use sillok_core::commit::{CommitName, Presence};
+use sillok_core::commit::{CommitName, Presence, plain_name};
 
 use super::{Error, Repository, open};
 
@@ -22,7 +22,7 @@ impl Repository {
         let is_whole = shallow.is_none() && !is_partial(&repository);
         let names = self.names(&repository);
         let presence = |commit: &CommitName| match look_up(&repository, &commit.hash) {
-            Presence::Missing if !is_whole || !names.contains(&plain(&commit.repository)) => {
+            Presence::Missing if !is_whole || !names.contains(&plain_name(&commit.repository)) => {
                 Presence::Unknown
             }
             found => found,
@@ -38,8 +38,8 @@ impl Repository {
         let urls = remotes
             .iter()
             .filter_map(|remote| config.string(format!("remote.{remote}.url").as_str()));
-        let mut names: HashSet<String> = urls.map(|url| plain(&url.to_string())).collect();
-        names.insert(plain(&self.path.to_string_lossy()));
+        let mut names: HashSet<String> = urls.map(|url| plain_name(&url.to_string())).collect();
+        names.insert(plain_name(&self.path.to_string_lossy()));
         names
     }
 }
@@ -76,59 +76,5 @@ fn look_up(repository: &gix::Repository, name: &str) -> Presence {
         Presence::Unknown
     } else {
         Presence::Missing
-    }
-}
-
-/// A name without what differs between those who say it: how it is reached, as whom, and the ending of a bare
-/// repository.
-fn plain(name: &str) -> String {
-    let (scheme, rest) = match name.split_once("://") {
-        Some((scheme, rest)) => (Some(scheme), rest),
-        None => (None, name),
-    };
-    let end = rest.find('/').unwrap_or(rest.len());
-    let (host, path) = rest.split_at(end);
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    let said = match scheme {
-        // A path, or what `scp` would be told.
-        None => format!("{}{path}", host.replacen(':', "/", 1)),
-        Some(_) => {
-            let host = host.split_once(':').map_or(host, |(host, _)| host);
-            format!("{}{path}", host.to_ascii_lowercase())
-        }
-    };
-    let said = said.trim_end_matches('/');
-    let said = said.strip_suffix(".git").unwrap_or(said);
-    said.trim_end_matches('/').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_repository_is_the_same_however_it_is_reached() {
-        for same in [
-            "https://host/a/b.git",
-            "https://kim:secret@Host/a/b",
-            "ssh://git@host:22/a/b.git/",
-            "git@host:a/b.git",
-            "host:a/b",
-        ] {
-            assert_eq!(plain(same), "host/a/b", "{same}");
-        }
-        for same in [
-            "/srv/a",
-            "/srv/a/",
-            "/srv/a/.git",
-            "/srv/a.git",
-            "file:///srv/a.git",
-        ] {
-            assert_eq!(plain(same), "/srv/a", "{same}");
-        }
-        for other in ["https://host/a/c", "https://other/a/b", "/srv/b", "b", ""] {
-            assert_ne!(plain(other), "host/a/b", "{other}");
-            assert_ne!(plain(other), "/srv/a", "{other}");
-        }
     }
 }

@@ -39,6 +39,7 @@ impl Clock for Noon {
 pub(crate) fn input(project: &str, records: &[&str]) -> CognifyInput {
     let task = format!("org/acme/project/{project}/worktree/w/task/t");
     let record = |(place, content): (usize, &&str)| CognifyRecord {
+        bound: None,
         id: format!("{task}#{}", place + 2).parse().unwrap(),
         time: Timestamp::from_ms(1),
         kind: RecordKind::Log {

@@ -21,7 +21,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::decision::told;
 use super::record::raw_metadata;
-use super::{Actor, Citation, DecisionText, PublishReport, Question, Usage, schema};
+use super::{Actor, Bound, Citation, DecisionText, PublishReport, Question, Usage, schema};
 
 /// One event of a scope.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -100,7 +100,7 @@ pub fn body_json(body: &Body) -> Value {
         Body::TaskOpened { title, description } => {
             json!({ "title": title, "description": description })
         }
-        Body::RecordAppended(record) => record_json(record),
+        Body::RecordAppended(_) | Body::BoundRecordAppended(_) => staged_json(body),
         Body::StuckMarked { reason } => json!({ "reason": reason }),
         Body::StuckCleared | Body::TaskArchived => json!({}),
         Body::TaskClosed { closing, reason } => json!({ "closing": closing, "reason": reason }),
@@ -165,6 +165,15 @@ pub fn body_json(body: &Body) -> Value {
         Body::FixFailed(failed) => failed_json(failed),
         Body::TrajectoryStored(stored) => trajectory_json(stored),
     }
+}
+
+/// What an event shows of a record that it stages, and of where that was said.
+fn staged_json(body: &Body) -> Value {
+    let mut shown = body.record().map_or(Value::Null, record_json);
+    if let Body::BoundRecordAppended(staged) = body {
+        shown["bound"] = json!(Bound::from(staged.bound.clone()));
+    }
+    shown
 }
 
 /// What an event shows of a trajectory.

@@ -1,4 +1,6 @@
 //! Staged records on the wire.
+//!
+//! Owns that a record without a word of where it was said is the command that every node reads.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -8,11 +10,11 @@ use sillok_core::entry::Metadata;
 use sillok_core::error::Error;
 use sillok_core::id::{CommandId, RecordId, Seq};
 use sillok_core::scope::Scope;
-use sillok_core::staging::{LogLevel, NewRecord, RecordKind, Trigger};
+use sillok_core::staging::{LogLevel, NewBoundRecord, NewRecord, RecordKind, Trigger};
 use sillok_core::time::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Actor, schema};
+use super::{Actor, Bound, schema};
 
 /// Appends log records to a task, in order, all or none.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -42,6 +44,9 @@ pub struct LogRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Timestamp>)]
     pub time: Option<Timestamp>,
+    /// Where it was said, as it is known where the work tree is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
 }
 
 /// Appends a terminal snapshot to a task.
@@ -64,6 +69,9 @@ pub struct AppendSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Timestamp>)]
     pub time: Option<Timestamp>,
+    /// Where it was said, as it is known where the work tree is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
 }
 
 /// Appends a memory event to a scope of any level.
@@ -82,32 +90,32 @@ pub struct AppendMemoryEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Timestamp>)]
     pub time: Option<Timestamp>,
+    /// Where it was said, as it is known where the work tree is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
 }
 
 impl AppendLogs {
     /// The command, and where it goes.
     ///
     /// # Errors
-    /// `invalid_scope`, or what is wrong with the metadata.
+    /// `invalid_scope`, or what is wrong with the metadata or with what a record is bound to.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
         let scope = Scope::parse(&self.scope)?;
-        let records = self
-            .records
-            .into_iter()
-            .map(LogRecord::into_record)
-            .collect::<Result<_, _>>()?;
-        Ok((scope, Command::Append { records }))
+        let records = self.records.into_iter().map(LogRecord::into_record);
+        Ok((scope, append(records.collect::<Result<_, _>>()?)))
     }
 }
 
 impl LogRecord {
-    fn into_record(self) -> Result<NewRecord, Error> {
-        Ok(NewRecord {
+    fn into_record(self) -> Result<NewBoundRecord, Error> {
+        let record = NewRecord {
             kind: RecordKind::Log { level: self.level },
             content: self.content,
             metadata: metadata(self.metadata.as_deref())?,
             time: self.time,
-        })
+        };
+        said(record, self.bound)
     }
 }
 
@@ -115,7 +123,7 @@ impl AppendSnapshot {
     /// The command, and where it goes.
     ///
     /// # Errors
-    /// `invalid_scope`, or what is wrong with the metadata.
+    /// `invalid_scope`, or what is wrong with the metadata or with what it is bound to.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
         let record = NewRecord {
             kind: RecordKind::Snapshot {
@@ -125,12 +133,8 @@ impl AppendSnapshot {
             metadata: metadata(self.metadata.as_deref())?,
             time: self.time,
         };
-        Ok((
-            Scope::parse(&self.scope)?,
-            Command::Append {
-                records: vec![record],
-            },
-        ))
+        let scope = Scope::parse(&self.scope)?;
+        Ok((scope, append(vec![said(record, self.bound)?])))
     }
 }
 
@@ -138,7 +142,7 @@ impl AppendMemoryEvent {
     /// The command, and where it goes.
     ///
     /// # Errors
-    /// `invalid_scope`.
+    /// `invalid_scope`, or what is wrong with what it is bound to.
     pub fn into_command(self) -> Result<(Scope, Command), Error> {
         let record = NewRecord {
             kind: RecordKind::MemoryEvent {
@@ -148,12 +152,24 @@ impl AppendMemoryEvent {
             metadata: Metadata::default(),
             time: self.time,
         };
-        Ok((
-            Scope::parse(&self.scope)?,
-            Command::Append {
-                records: vec![record],
-            },
-        ))
+        let scope = Scope::parse(&self.scope)?;
+        Ok((scope, append(vec![said(record, self.bound)?])))
+    }
+}
+
+fn said(record: NewRecord, bound: Option<Bound>) -> Result<NewBoundRecord, Error> {
+    let bound = bound.map(TryInto::try_into).transpose()?;
+    Ok(NewBoundRecord { record, bound })
+}
+
+/// The command that stages records: without a word of where they were said, where none of them has any.
+fn append(records: Vec<NewBoundRecord>) -> Command {
+    if records.iter().any(|one| one.bound.is_some()) {
+        return Command::AppendBound { records };
+    }
+    let records = records.into_iter().map(|one| one.record);
+    Command::Append {
+        records: records.collect(),
     }
 }
 
@@ -283,6 +299,9 @@ pub struct RecordView {
     pub command: CommandId,
     /// How many secrets were masked in it.
     pub masked: u32,
+    /// Where it was said, where its writer said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
 }
 
 impl From<StagedRecord> for RecordView {
@@ -308,6 +327,7 @@ impl From<StagedRecord> for RecordView {
             author: record.actor.into(),
             command: record.command,
             masked: record.masked,
+            bound: record.bound.map(Into::into),
         }
     }
 }

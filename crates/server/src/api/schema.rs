@@ -89,6 +89,8 @@ named! {
     PrincipalKind = one_of("A kind of principal.", core::principal::PrincipalKind::ALL.iter().map(|kind| kind.as_str()));
     /// A record's level.
     LogLevel = one_of("How loud a log record is.", core::staging::LogLevel::ALL.iter().map(|level| level.as_str()));
+    /// Whether a work tree differs from its commit.
+    TreeState = one_of("Whether what is tracked differs from the commit.", core::bound::TreeState::ALL.iter().map(|state| state.as_str()));
     /// Why a snapshot was taken.
     Trigger = one_of("Why a terminal snapshot was taken.", ["error", "manual"]);
     /// A task's status.

@@ -13,7 +13,10 @@ use sillok_core::verification::{
 };
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Actor, Binding, Citation, Disposition, ErrorJudged, PromotionSpent, citation, schema};
+use super::bound::binding;
+use super::{
+    Actor, Binding, Bound, Citation, Disposition, ErrorJudged, PromotionSpent, citation, schema,
+};
 
 /// Records a verification of a task, which starts its promotion.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -36,6 +39,9 @@ pub struct RecordVerification {
     /// The commit that was verified, if there is a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Commit>,
+    /// What the work tree was at, as it is known where the work tree is, in place of the commit alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// What went wrong, on failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -85,7 +91,7 @@ impl RecordVerification {
             source: self.source,
             run: self.run,
             citations: citation::parse_all(self.citations)?,
-            binding: Commit::binding(self.commit),
+            binding: binding(self.bound, self.commit)?,
             error: self.error,
             approach: self.approach,
             target: self.target.as_deref().map(Scope::parse).transpose()?,

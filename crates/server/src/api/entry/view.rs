@@ -12,7 +12,7 @@ use sillok_core::verification::VerificationSource;
 use utoipa::ToSchema;
 
 use crate::api::record::raw_metadata;
-use crate::api::{Citation, Usage, citation, schema};
+use crate::api::{Bound, BoundFile, Citation, Place, Usage, citation, schema};
 
 /// Who acted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -152,6 +152,16 @@ pub enum Binding {
         /// The repository.
         repository: String,
     },
+    /// What a work tree was at, with the files that are named.
+    Bound {
+        /// What the work tree was at; absent where there is no repository.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
+        /// The files.
+        files: Vec<BoundFile>,
+        /// How many more are named, which were not read or for which there was no room.
+        left_out: u32,
+    },
 }
 
 impl From<entry::Binding> for Binding {
@@ -159,6 +169,18 @@ impl From<entry::Binding> for Binding {
         match binding {
             entry::Binding::NoRepository => Self::NoRepository,
             entry::Binding::Commit { hash, repository } => Self::Commit { hash, repository },
+            entry::Binding::Bound(bound) => {
+                let Bound {
+                    place,
+                    files,
+                    left_out,
+                } = (*bound).into();
+                Self::Bound {
+                    place,
+                    files,
+                    left_out,
+                }
+            }
         }
     }
 }

@@ -12,8 +12,9 @@ use sillok_core::time::Timestamp;
 use utoipa::ToSchema;
 
 use super::{Claim, Skill};
+use crate::api::bound::binding;
 use crate::api::record::metadata;
-use crate::api::{Citation, Commit, citation, schema};
+use crate::api::{Bound, Citation, Commit, citation, schema};
 
 /// A verification of a task, by name.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -64,6 +65,9 @@ pub struct PutEntry {
     /// The commit at which it is true, if there is a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Commit>,
+    /// Where it was said, as it is known where the work tree is, in place of the commit alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// The skill, in the table `skills`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<Skill>,
@@ -98,6 +102,9 @@ pub struct NewEntry {
     /// The commit at which it is true, if there is a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Commit>,
+    /// Where it was said, as it is known where the work tree is, in place of the commit alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// The skill, in the table `skills`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<Skill>,
@@ -184,7 +191,7 @@ impl PutEntry {
             claim: self.claim.map(Into::into),
             citations: citation::parse_all(self.citations)?,
             failure: self.failure,
-            binding: Commit::binding(self.commit),
+            binding: binding(self.bound, self.commit)?,
             embedding: None,
         };
         Ok((scope, entry, verification))
@@ -206,7 +213,7 @@ impl NewEntry {
             claim: self.claim.map(Into::into),
             citations: citation::parse_all(self.citations)?,
             failure: self.failure,
-            binding: Commit::binding(self.commit),
+            binding: binding(self.bound, self.commit)?,
             embedding: None,
         })
     }

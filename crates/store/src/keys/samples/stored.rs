@@ -3,12 +3,14 @@
 //! Two fields of one type never say the same in a sample, and none is empty: whatever is left out, added or swapped shows
 //! in its bytes. No sample changes once its bytes are in a golden file.
 
+use sillok_core::bound::{Bound, BoundFile, Owner, Place, TreeState};
 use sillok_core::chain::{self, Origin, StoredEvent, Tip};
 use sillok_core::citation::Citation;
 use sillok_core::command::{Answer, AnswerBody, CommandRecord, Digest};
 use sillok_core::entry::{Binding, Claim, Metadata};
 use sillok_core::event::Body;
 use sillok_core::fingerprint::ContentHash;
+use sillok_core::gate::Fingerprint;
 use sillok_core::id::{Attempt, CommandId, EntryId, Epoch, RecordId, Seq, VerificationId};
 use sillok_core::principal::{Actor, PrincipalId, PrincipalKind};
 use sillok_core::scope::Scope;
@@ -192,6 +194,30 @@ fn record(number: u64) -> RecordId {
     RecordId {
         scope: scope_at("org/gold/project/p/worktree/w/task/cited"),
         seq: Seq::new(number),
+    }
+}
+
+fn bound(state: TreeState) -> Bound {
+    let file = |number: u8, owner| BoundFile {
+        path: format!("src/{number}.rs"),
+        fingerprint: Fingerprint::from_bytes([number; 32]),
+        owner,
+    };
+    let owner = Owner {
+        repository: "host/inner".to_owned(),
+        commit: Some("c0ffee1".to_owned()),
+    };
+    Bound {
+        place: Some(Place {
+            repository: "host/outer".to_owned(),
+            project: "services/api".to_owned(),
+            commit: Some("deadbeef".to_owned()),
+            branch: Some("feature/bound".to_owned()),
+            state,
+            is_shallow: true,
+        }),
+        files: vec![file(201, None), file(202, Some(owner))],
+        left_out: 203,
     }
 }
 

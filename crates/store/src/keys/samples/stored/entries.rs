@@ -1,5 +1,6 @@
 //! Events of entries.
 
+use sillok_core::bound::TreeState;
 use sillok_core::citation::{Citation, Excerpt, TestOutcome};
 use sillok_core::commit::CommitName;
 use sillok_core::entry::{
@@ -19,8 +20,8 @@ use sillok_core::verification::VerificationSource;
 
 use super::tasks::sources;
 use super::{
-    Sample, binding, citations, claim, entry, hash, metadata, only, record, scope_at, verification,
-    with_each,
+    Sample, binding, bound, citations, claim, entry, hash, metadata, only, record, scope_at,
+    verification, with_each,
 };
 
 pub(super) fn bodies() -> Vec<Sample<Body>> {
@@ -179,6 +180,7 @@ fn created() -> Vec<Sample<Body>> {
     let bindings = each!(Binding {
         NoRepository,
         Commit { hash: "facade".to_owned(), repository: "git@host:bound".to_owned() },
+        Bound(Box::new(bound(TreeState::Changed))),
     });
     let mut all = with_each("detail", details(), |detail| body(detail, binding()));
     all.extend(with_each("binding", bindings, |binding| {

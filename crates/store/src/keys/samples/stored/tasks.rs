@@ -1,19 +1,21 @@
 //! Events of tasks, of tokens and of what was denied.
 
 use sillok_core::bank::{Ended, Reward, Step};
+use sillok_core::bound::{Bound, TreeState};
 use sillok_core::circular::{Approach, ErrorHash, ErrorSeen, Term, Wording};
 use sillok_core::event::{Body, FixFailed, TrajectoryStored};
 use sillok_core::id::{Seq, TokenId};
 use sillok_core::principal::PrincipalKind;
 use sillok_core::scope::ScopePrefix;
-use sillok_core::staging::{Content, LogLevel, Record, RecordKind, Trigger};
+use sillok_core::staging::{BoundRecord, Content, LogLevel, Record, RecordKind, Trigger};
 use sillok_core::task::{Closing, TaskStatus};
 use sillok_core::time::Timestamp;
 use sillok_core::token::Token;
 use sillok_core::verification::{NewVerification, Outcome, Verification, VerificationSource};
 
 use super::{
-    Sample, actor, binding, citations, contents, metadata, only, scope_at, verification, with_each,
+    Sample, actor, binding, bound, citations, contents, metadata, only, scope_at, verification,
+    with_each,
 };
 
 pub(super) fn bodies() -> Vec<Sample<Body>> {
@@ -121,6 +123,43 @@ fn records() -> Vec<Sample<Body>> {
     all.extend(with_each("content", contents(), |content| {
         body(log(LogLevel::Tool), content)
     }));
+    all.extend(bound_records());
+    all
+}
+
+fn bound_records() -> Vec<Sample<Body>> {
+    let body = |content, bound| {
+        Body::BoundRecordAppended(Box::new(BoundRecord {
+            record: Record {
+                kind: RecordKind::Log {
+                    level: LogLevel::Tool,
+                },
+                content,
+                metadata: metadata("editor"),
+                time: Timestamp::from_ms(1_700_000_000_033),
+                masked: 34,
+            },
+            bound,
+        }))
+    };
+    let text = || Content::Inline("what was written there".to_owned());
+    let states = each!(TreeState {
+        Clean,
+        Changed,
+        Unknown
+    });
+    let mut all = with_each("state", states, |state| body(text(), bound(state)));
+    all.extend(with_each("content", contents(), |content| {
+        body(content, bound(TreeState::Clean))
+    }));
+    let nowhere = Bound {
+        place: None,
+        ..bound(TreeState::Unknown)
+    };
+    all.push(Sample {
+        name: "BOUND_RECORD_APPENDED.no_repository".to_owned(),
+        value: body(text(), nowhere),
+    });
     all
 }
 
