@@ -2,6 +2,7 @@
 //!
 //! Messages are written out by hand, so that a changed form turns red. Who may do what is in [`permissions`](super::permissions).
 
+mod bound;
 pub(crate) mod client;
 mod ending;
 mod endpoint;

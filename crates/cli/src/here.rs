@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sillok_binding::WorkTree;
+use sillok_binding::{Error, WorkTree};
 use sillok_server::api::{Bound, Commit, Place};
 
 use crate::output::{harmless, note};
@@ -18,14 +18,18 @@ impl Here {
     /// Looks around a directory. What stands in the way is noted once.
     #[must_use]
     pub fn look(dir: &Path) -> Self {
-        match WorkTree::around(dir) {
-            Ok(tree) => Self(Some(tree)),
-            Err(error) => {
-                let why = harmless(&error.to_string());
-                note(&format!("{why}: what is written is bound to nothing"));
-                Self(None)
-            }
-        }
+        Self::at(dir).unwrap_or_else(|error| {
+            note(&untold(&error));
+            Self(None)
+        })
+    }
+
+    /// The same for those who note themselves what stands in the way.
+    ///
+    /// # Errors
+    /// [`Error`]
+    pub fn at(dir: &Path) -> Result<Self, Error> {
+        Ok(Self(Some(WorkTree::around(dir)?)))
     }
 
     /// The same, where others must not wait for it.
@@ -59,6 +63,13 @@ impl Here {
         let said: Vec<&str> = error.into_iter().chain(approach).collect();
         self.bound_of_entry(&said.join("\n"))
     }
+}
+
+/// What stands in the way of saying where something was said, and what follows, for a person.
+#[must_use]
+pub fn untold(error: &Error) -> String {
+    let why = harmless(&error.to_string());
+    format!("{why}: what is written is bound to nothing")
 }
 
 /// The commit that a binding names.

@@ -1,10 +1,11 @@
 //! The API as the tools of the Model Context Protocol call it: over this client.
 //!
-//! Owns the way to whichever server runs now, and what is held against the work tree here. It opens no store and starts no
-//! server; where none runs a call is told so, and the next one looks again: an agent's host starts this process before anybody
-//! starts a server, and keeps it when that one restarts.
+//! Owns the way to whichever server runs now, and what is held against the work tree here, or said of it. It opens no store and
+//! starts no server; where none runs a call is told so, and the next one looks again: an agent's host starts this process before
+//! anybody starts a server, and keeps it when that one restarts.
 
 mod held;
+mod said;
 
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use tokio::sync::Mutex;
 
 pub use self::held::Held;
 use self::held::RECALL;
+pub use self::said::Said;
 use super::Client;
 use crate::args::Global;
 use crate::failure::Failure;
@@ -33,17 +35,19 @@ pub struct RunningServer {
     /// The server that answered last, and since when it is known.
     client: Mutex<Option<(Client, Instant)>>,
     held: Held,
+    said: Said,
 }
 
 impl RunningServer {
     /// Whichever server `global` leads to. None is looked for before the first call.
     #[must_use]
-    pub fn new(global: &Global, scope: Option<Scope>, held: Held) -> Self {
+    pub fn new(global: &Global, scope: Option<Scope>, (held, said): (Held, Said)) -> Self {
         Self {
             global: global.clone(),
             scope,
             client: Mutex::new(None),
             held,
+            said,
         }
     }
 
@@ -73,7 +77,10 @@ impl RunningServer {
             Sent::Query(query) => client.get(path, &query).await,
             Sent::Question(body) if path == RECALL => self.recall(&client, body).await,
             Sent::Question(body) => client.ask(path, &body).await,
-            Sent::Command(body, command) => client.write_as(command, path, &body).await,
+            Sent::Command(body, command) => {
+                let body = self.said.told(path, body).await;
+                client.write_as(command, path, &body).await
+            }
         };
         match answered {
             Ok(body) => Ok(Answer { status: 200, body }),
@@ -140,6 +147,10 @@ mod tests {
 
     use super::*;
 
+    fn nowhere() -> (Held, Said) {
+        (Held::against(None, false), Said::around(None))
+    }
+
     #[tokio::test]
     async fn where_no_server_runs_a_call_is_told_so_and_none_is_started() {
         let folder = tempfile::tempdir().unwrap();
@@ -147,7 +158,7 @@ mod tests {
             data: Some(folder.path().into()),
             ..Global::default()
         };
-        let server = RunningServer::new(&global, None, Held::against(None, false));
+        let server = RunningServer::new(&global, None, nowhere());
         for _ in 0..2 {
             let request = Request {
                 path: "/v1/status",
@@ -197,7 +208,7 @@ mod tests {
                 token: Some("slk_x".into()),
                 ..Global::default()
             };
-            let server = RunningServer::new(&global, None, Held::against(None, false));
+            let server = RunningServer::new(&global, None, nowhere());
             let request = Request {
                 path: "/v1/status",
                 sent: Sent::Query(Vec::new()),

@@ -87,6 +87,17 @@ pub fn tree(said: Option<PathBuf>) -> Result<Option<WorkTree>, Failure> {
     }
 }
 
+/// The directory that what is written is bound to what is around: that of the work tree that was named, or where the command is
+/// given; none where none is meant.
+#[must_use]
+pub fn directory(said: Option<PathBuf>) -> Option<PathBuf> {
+    match said {
+        Some(none) if none.as_os_str() == NO_TREE => None,
+        Some(path) => Some(path),
+        None => Some(PathBuf::from(".")),
+    }
+}
+
 /// What a file of the work tree here says, or so many lines of it; none where there is no such thing.
 #[must_use]
 pub fn fingerprint(path: &str, lines: Option<[u32; 2]>) -> Option<String> {

@@ -5,7 +5,7 @@ use sillok_mcp::{Handler, stdio};
 
 use super::gate;
 use crate::args::{Global, Mcp};
-use crate::client::mcp::{Held, RunningServer};
+use crate::client::mcp::{Held, RunningServer, Said};
 use crate::failure::Failure;
 use crate::output::note;
 
@@ -17,7 +17,8 @@ pub async fn run(global: &Global, args: &Mcp) -> Result<(), Failure> {
     let scope = args.scope.as_ref().map(ToString::to_string);
     let tree = gate::tree(args.work_tree.clone())?;
     let held = Held::against(tree.as_ref(), args.work_tree.is_some());
-    let server = RunningServer::new(global, args.scope.clone(), held);
+    let said = Said::around(gate::directory(args.work_tree.clone()));
+    let server = RunningServer::new(global, args.scope.clone(), (held, said));
     let handler = Handler::new(server, args.tools, scope, CALLS_MAX);
     let served = stdio::serve(handler, tokio::io::stdin(), tokio::io::stdout()).await;
     match served {
