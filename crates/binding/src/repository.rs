@@ -110,11 +110,7 @@ impl Repository {
         let url = config
             .string("remote.origin.url")
             .or_else(|| config.string(format!("remote.{}.url", only.next()?).as_str()));
-        let by_remote = url.map(|url| {
-            let url = url.to_string();
-            // What stands behind these may be a password, and is no part of a name.
-            plain_name(url.split(['?', '#']).next().unwrap_or_default())
-        });
+        let by_remote = url.map(|url| plain_name(&url.to_string()));
         // A path that leads from the repository elsewhere means nothing without it.
         let by_remote = by_remote.filter(|name| !name.starts_with('.') && is_sayable(name));
         if let Some(name) = by_remote {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sillok_core::citation::is_commit_hash;
+use sillok_core::commit::plain_name;
 
 /// Why a git command did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +30,7 @@ pub enum Error {
 pub struct Commit {
     /// Its hash, in hexadecimal.
     pub hash: String,
-    /// The remote named `origin`, or the repository's path when there is none.
+    /// The remote named `origin`, or the repository's path when there is none, as [`plain_name`] gives it.
     pub repository: String,
 }
 
@@ -41,13 +42,13 @@ pub fn head(dir: &Path) -> Option<Commit> {
         .ok()
         .filter(|hash| is_commit_hash(hash))?;
     let remote = run(dir, ["config", "--get", "remote.origin.url"]);
-    let named = remote
-        .ok()
-        .filter(|remote| !remote.is_empty())
-        .map(|url| without_password(&url));
+    // A path that leads from the repository elsewhere means nothing without it.
+    let names_it = |name: &String| !name.is_empty() && !name.starts_with('.');
+    let named = remote.ok().map(|url| plain_name(&url)).filter(names_it);
+    let of_path = || path(dir).map(|path| plain_name(&path));
     Some(Commit {
         hash,
-        repository: named.or_else(|| path(dir))?,
+        repository: named.or_else(of_path)?,
     })
 }
 
@@ -123,20 +124,6 @@ pub fn run<A: AsRef<OsStr>>(
     })
 }
 
-/// A remote's address without the user and password that it may hold: it becomes part of what is
-/// stored for good.
-fn without_password(url: &str) -> String {
-    match url.split_once("://").and_then(|(scheme, rest)| {
-        let host_end = rest.find('/').unwrap_or(rest.len());
-        rest[..host_end]
-            .rfind('@')
-            .map(|at| format!("{scheme}://{}", &rest[at + 1..]))
-    }) {
-        Some(clean) => clean,
-        None => url.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +172,7 @@ mod tests {
             ],
         )
         .unwrap();
-        assert_eq!(head(dir).unwrap().repository, "https://host/a/b.git");
+        assert_eq!(head(dir).unwrap().repository, "host/a/b");
     }
 
     #[test]
@@ -216,12 +203,5 @@ mod tests {
             assert!(commit_of(dir, none).is_err(), "{none}");
         }
         assert_eq!(root(dir), dir.canonicalize().ok());
-    }
-
-    #[test]
-    fn only_the_password_goes() {
-        assert_eq!(without_password("ssh://git@h/p"), "ssh://h/p");
-        assert_eq!(without_password("git@h:a/b.git"), "git@h:a/b.git");
-        assert_eq!(without_password("https://h/p@q"), "https://h/p@q");
     }
 }

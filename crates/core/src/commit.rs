@@ -30,7 +30,8 @@ impl CommitName {
 #[must_use]
 pub fn plain_name(name: &str) -> String {
     let (scheme, rest) = match name.split_once("://") {
-        Some((scheme, rest)) => (Some(scheme), rest),
+        // What stands behind these may be a password, and is no part of a name.
+        Some((scheme, rest)) => (Some(scheme), rest.split(['?', '#']).next().unwrap_or(rest)),
         None => (None, name),
     };
     let end = rest.find('/').unwrap_or(rest.len());
@@ -70,6 +71,7 @@ mod tests {
         for same in [
             "https://host/a/b.git",
             "https://kim:secret@Host/a/b",
+            "https://host/a/b.git?token=secret#main",
             "ssh://git@host:22/a/b.git/",
             "git@host:a/b.git",
             "host:a/b",
@@ -85,6 +87,7 @@ mod tests {
         ] {
             assert_eq!(plain_name(same), "/srv/a", "{same}");
         }
+        assert_eq!(plain_name("/srv/a#1"), "/srv/a#1", "that is its path");
         for other in ["https://host/a/c", "https://other/a/b", "/srv/b", "b", ""] {
             assert_ne!(plain_name(other), "host/a/b", "{other}");
             assert_ne!(plain_name(other), "/srv/a", "{other}");
