@@ -3,12 +3,13 @@
 //! Owns which files a product is bound to, and what they were: each as the last record of the pin told that names it, since the
 //! verification speaks for the end of the pin. It must not know how a work tree is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::CognifyInput;
 use crate::bound::{Bound, BoundFile, Owner, Place, TreeState};
 use crate::citation::Citation;
 use crate::entry::Binding;
+use crate::id::RecordId;
 use crate::verification::{Outcome, Verification};
 
 /// Which file: the repository that it belongs to, if any, and its path in there.
@@ -56,7 +57,9 @@ impl<'a> Places<'a> {
     /// What a product is bound to that rests on these citations.
     pub(super) fn bind(&self, citations: &[Citation]) -> Binding {
         let said = &self.verification.said;
-        let records = citations.iter().filter_map(Citation::record);
+        // Several excerpts may be of one record.
+        let records: BTreeSet<&RecordId> = citations.iter().filter_map(Citation::record).collect();
+        let records = records.into_iter();
         let records = records.filter_map(|id| self.input.record(id)?.bound.as_ref());
         // Why something failed, and what was tried, is said where it was judged.
         let judged = match &said.binding {
@@ -144,6 +147,7 @@ mod tests {
     use super::super::tests::{cognition, input, record, spent, verification};
     use super::super::{NewEntry, products};
     use super::*;
+    use crate::citation::Excerpt;
     use crate::gate::Fingerprint;
     use crate::limits::{BOUND_FILES_MAX, ENTRY_BOUND_BYTES_MAX};
 
@@ -281,6 +285,30 @@ mod tests {
             [Some(nowhere), None],
         );
         assert_eq!(of(&all[1]).files, [file("z.rs", "z")]);
+    }
+
+    #[test]
+    fn what_a_record_leaves_out_counts_once_however_often_the_record_is_cited() {
+        let verification = verification(Outcome::Passed);
+        let mut input = input(Outcome::Passed);
+        input.records[0].bound = Some(Bound {
+            left_out: 3,
+            ..bound(Some(place_at("host/a", "0000001")), vec![file("a.rs", "a")])
+        });
+        let excerpt = |from| {
+            Citation::Excerpt(Excerpt {
+                record: input.records[0].id.clone(),
+                from,
+                to: from + 1,
+            })
+        };
+        let places = Places::of(&verification, &input);
+        let once = places.bind(&[excerpt(0)]);
+        assert!(
+            matches!(&once, Binding::Bound(bound) if bound.left_out == 3),
+            "{once:?}"
+        );
+        assert_eq!(places.bind(&[excerpt(0), excerpt(1)]), once);
     }
 
     #[test]
