@@ -47,6 +47,7 @@ pub(crate) fn state_of(
         repository,
         root,
         open,
+        tells_programs: repository.config_snapshot().boolean("core.fileMode") != Some(false),
         until,
         files_left: COMPARED_FILES_MAX,
         bytes_left: COMPARED_BYTES_MAX,
@@ -63,6 +64,8 @@ struct Comparison<'a> {
     repository: &'a gix::Repository,
     root: &'a Path,
     open: Root,
+    /// Whether the file system tells which files are programs.
+    tells_programs: bool,
     until: Instant,
     files_left: usize,
     bytes_left: u64,
@@ -186,6 +189,10 @@ impl Comparison<'_> {
         };
         let is_link = entry.mode == Mode::SYMLINK;
         if known.is_dir() || known.is_symlink() != is_link || known.is_file() == is_link {
+            return Some(true);
+        }
+        let is_program = entry.mode == Mode::FILE_EXECUTABLE;
+        if self.tells_programs && !is_link && known.is_executable() != is_program {
             return Some(true);
         }
         let now = gix::index::entry::Stat::from_fs(&known).ok()?;

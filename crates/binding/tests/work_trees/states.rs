@@ -55,6 +55,22 @@ fn a_file_that_was_only_touched_does_not_differ() {
 
 #[cfg(unix)]
 #[test]
+fn a_file_that_became_a_program_differs_where_that_counts() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let fixture = Fixture::repository();
+    let program = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(fixture.at("src/a.rs"), program).unwrap();
+    assert_eq!(state(&fixture), TreeState::Changed);
+    fixture.git(&["config", "core.fileMode", "false"]);
+    assert_eq!(state(&fixture), TreeState::Clean);
+    fixture.git(&["config", "core.fileMode", "true"]);
+    fixture.commit("");
+    assert_eq!(state(&fixture), TreeState::Clean, "it is one in the commit");
+}
+
+#[cfg(unix)]
+#[test]
 fn links_are_compared_by_what_they_say() {
     let fixture = Fixture::repository();
     std::os::unix::fs::symlink("src/a.rs", fixture.at("link")).unwrap();
