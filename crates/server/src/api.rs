@@ -70,7 +70,7 @@ pub use entry::{
 };
 pub(crate) use erase::backups_before;
 pub use erase::{ContentErased, EraseContent};
-pub use event::{EventView, EventsQuery, TailItem, TailQuery, body_json};
+pub use event::{EventView, EventsQuery, TailEvent, TailItem, TailQuery, body_json};
 pub use evidence::{
     EvidenceHead, EvidenceListQuery, EvidenceQuery, EvidenceSaved, EvidenceText, EvidenceTextQuery,
     SaveEvidence,
@@ -86,7 +86,7 @@ pub use impact::{
     Reached,
 };
 pub use maintenance::{Maintain, Maintained, ScopeMaintained};
-pub use page::{ListQuery, Page, ScopeQuery};
+pub use page::{ListQuery, Page, ScopeQuery, TaskListQuery};
 pub use problem::{Current, Limit, Problem};
 pub use promotion::{AttemptError, DropPromotion, JobQuery, PromotionSpent, WaitingPromotion};
 pub use recall::{AsOf, AtCommit, GateCheck, RecallAnswer, RecallRequest, RecallResult, Score};

@@ -199,6 +199,5 @@ async fn unknown_route() -> impl IntoResponse {
 }
 
 async fn unknown_method() -> impl IntoResponse {
-    let why = "the route does not take this method; /v1/openapi.json lists them";
-    Refusal::from(Error::new(ErrorCode::InvalidRequest, why))
+    Refusal::of_method()
 }

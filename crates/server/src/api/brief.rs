@@ -39,14 +39,16 @@ pub struct BriefRequest {
     /// there or not seen. A node is that node alone: what applies to a symbol of a file is not found by naming the file, nor
     /// the other way about; name both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<schema::Node>)]
+    #[schema(value_type = Vec<schema::Node>, max_items = 256)]
     pub at: Vec<String>,
     /// At most so many items and warnings, 1 to 1000; 200 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 1000)]
     pub items_max: Option<usize>,
     /// At most so many bytes of items and warnings, up to 4 MiB; 256 KiB when absent. Counted as items are stored: what JSON and
     /// the marks of data add does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 4_194_304)]
     pub bytes_max: Option<usize>,
 }
 

@@ -16,16 +16,20 @@ pub enum Citation {
     /// A commit of a repository.
     Commit {
         /// The commit's hash, in hexadecimal.
+        #[schema(value_type = schema::CommitHash)]
         hash: String,
         /// The repository, as its remote or path names it.
+        #[schema(value_type = schema::Line)]
         repository: String,
     },
     /// A range of lines of a file.
     File {
         /// Path from the root of the work tree.
+        #[schema(value_type = schema::Line)]
         path: String,
         /// First and last line, counted from 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<Vec<u32>>, min_items = 2, max_items = 2)]
         lines: Option<[u32; 2]>,
         /// BLAKE3 of the cited range, in hexadecimal.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,10 +38,13 @@ pub enum Citation {
     /// A named piece of code.
     Symbol {
         /// Id in the code graph.
+        #[schema(value_type = schema::Line)]
         id: String,
         /// The symbol's name.
+        #[schema(value_type = schema::Line)]
         name: String,
         /// Path of the file that defines it.
+        #[schema(value_type = schema::Line)]
         file: String,
         /// The signature it had.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,11 +74,13 @@ pub enum Citation {
     /// The outcome of a test run.
     Test {
         /// What ran.
+        #[schema(value_type = schema::Line)]
         name: String,
         /// How it ended.
         #[schema(value_type = schema::TestOutcome)]
         outcome: TestOutcome,
         /// The run, as the verification names it.
+        #[schema(value_type = schema::Line)]
         run: String,
     },
     /// A stretch of a record's text, or of what a task was opened with (its title, a line break, its

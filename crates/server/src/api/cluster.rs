@@ -89,6 +89,7 @@ pub struct QuarantineScope {
     pub scope: String,
     /// Why, in one line of at most 1,000 bytes. Without one the quarantine is lifted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::QuarantineReason>)]
     pub reason: Option<String>,
 }
 
@@ -171,6 +172,7 @@ pub struct FenceNode {
     /// The node's name.
     pub node: String,
     /// The run that is to end: a request that comes late or twice does not end the one after it.
+    #[schema(value_type = schema::Incarnation)]
     pub incarnation: u64,
 }
 

@@ -23,6 +23,7 @@ pub struct EraseContent {
     pub scope: String,
     /// Positions of staged records, and of trajectories that were stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::Seq>)]
     pub records: Vec<u64>,
     /// Entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -55,6 +56,7 @@ pub struct EraseContent {
     #[schema(value_type = Vec<schema::VerificationId>)]
     pub verifications: Vec<String>,
     /// Why. It stays.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
 }
 

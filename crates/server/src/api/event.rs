@@ -54,13 +54,16 @@ pub struct EventView {
 #[into_params(parameter_in = Query)]
 pub struct TailQuery {
     /// Events of this scope and all that lie inside it.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// Go on after this cursor; from the first event when absent. `Last-Event-ID` has precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub cursor: Option<String>,
     /// Events of these kinds alone, by their names with commas between them, such as
     /// `PUBLISHED,REVIEW_RAISED`; all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::EventKinds>)]
     pub kind: Option<String>,
 }
 
@@ -70,17 +73,21 @@ pub struct TailQuery {
 #[into_params(parameter_in = Query)]
 pub struct EventsQuery {
     /// The scope.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// The cursor that the page before gave as `next`, or the `seq` of the last event that is known, to ask
     /// for news; from the start when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,
     /// At most so many items, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
     pub limit: Option<usize>,
     /// Events of these kinds alone, by their names with commas between them; all when absent. A page may
     /// then hold fewer items than asked for, even none, and still not be the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::EventKinds>)]
     pub kind: Option<String>,
 }
 
@@ -91,6 +98,21 @@ pub struct TailItem {
     pub cursor: String,
     /// The event.
     pub event: EventView,
+}
+
+/// One event of a live tail, as server-sent events have it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct TailEvent {
+    /// The item, a `TailItem` as JSON; of the event `error` the refusal that ends the tail, a `Problem`. One that has an id
+    /// alone has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// The kind of the item's event, or `error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// Where the tail goes on after it: a cursor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// What an event shows of its content.

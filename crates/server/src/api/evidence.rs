@@ -20,15 +20,18 @@ pub struct SaveEvidence {
     #[schema(value_type = schema::Scope)]
     pub scope: String,
     /// What it is, in a line.
+    #[schema(value_type = schema::Line)]
     pub title: String,
     /// Where the original was, such as a path or an address. Nothing looks there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schema(value_type = schema::Short)]
     pub source: String,
     /// Its media type; `text/plain` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::MediaType>)]
     pub media_type: Option<String>,
     /// The original, up to 8 MiB of text.
+    #[schema(value_type = schema::Said)]
     pub content: String,
 }
 
@@ -78,12 +81,15 @@ pub struct EvidenceSaved {
 #[into_params(parameter_in = Query)]
 pub struct EvidenceListQuery {
     /// The scope. What lies above or inside it is not listed.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// Go on behind this cursor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,
     /// At most so many, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
     pub limit: Option<usize>,
 }
 
@@ -93,8 +99,10 @@ pub struct EvidenceListQuery {
 #[into_params(parameter_in = Query)]
 pub struct EvidenceQuery {
     /// The scope that it was saved in.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// The evidence.
+    #[param(value_type = schema::EvidenceId)]
     pub id: String,
 }
 
@@ -104,8 +112,10 @@ pub struct EvidenceQuery {
 #[into_params(parameter_in = Query)]
 pub struct EvidenceTextQuery {
     /// The scope that it was saved in.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// The evidence.
+    #[param(value_type = schema::EvidenceId)]
     pub id: String,
     /// The first byte, from 0; the first of all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,18 +20,22 @@ use super::schema;
 #[serde(deny_unknown_fields)]
 pub struct CheckFix {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// What is to be tried, in words.
+    #[schema(value_type = schema::ApproachText)]
     pub approach: String,
     /// The files that it touches, by their paths from the root of the work tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::PlaceName>, max_items = 64)]
     pub files: Vec<String>,
     /// The symbols that it touches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::PlaceName>, max_items = 64)]
     pub symbols: Vec<String>,
     /// The language of what is to be told to the agent, `english` or `korean`; the one that the server is set to when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Language>)]
     pub language: Option<String>,
 }
 

@@ -41,9 +41,11 @@ pub struct GraphRequest {
     pub params: Map<String, Value>,
     /// At most so many rows, 1 to 10,000; 1,000 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 10_000)]
     pub rows_max: Option<usize>,
     /// How long the answer may take, in ms, 1 to 10,000; 1,000 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 10_000)]
     pub ms_max: Option<u64>,
     /// Whether what episodes say of causes is in the graph. All entries that are seen are looked through for that.
     #[serde(default)]

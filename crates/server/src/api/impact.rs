@@ -25,13 +25,15 @@ pub struct ImpactRequest {
     /// What is changed: 1 to 256. A decision among them holds and is seen; one that is withdrawn, not there or not seen is
     /// `not_found`. So is evidence that is not there or not seen. A node is that node alone: what applies to a symbol of a file
     /// is not found by naming the file, nor the other way about; name both.
-    #[schema(value_type = Vec<schema::Node>)]
+    #[schema(value_type = Vec<schema::Node>, min_items = 1, max_items = 256)]
     pub at: Vec<String>,
     /// At most so many affected nodes; 10,000 when absent, and at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 10_000)]
     pub nodes_max: Option<usize>,
     /// At most so many relations away; 8 when absent, and at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 8)]
     pub depth_max: Option<u32>,
 }
 

@@ -21,6 +21,7 @@ pub struct Maintain {
     pub dry_run: bool,
     /// The parts to do: archive, prune, offer, forget, optimise, sign; all of them when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::MaintenancePart>)]
     pub only: Vec<String>,
     /// Take out more than the configured share of a scope, or of everything, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

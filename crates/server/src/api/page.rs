@@ -3,12 +3,15 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::schema;
+
 /// Names one scope.
 #[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ScopeQuery {
     /// The scope.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
 }
 
@@ -18,13 +21,34 @@ pub struct ScopeQuery {
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
     /// The scope.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// The cursor that the page before gave as `next`; from the start when absent. Of records also
     /// the `seq` of the last one that is known, to ask for news.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,
     /// At most so many items, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
+    pub limit: Option<usize>,
+}
+
+/// Asks for one page of a task's listing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TaskListQuery {
+    /// The task's scope.
+    #[param(value_type = schema::TaskScope)]
+    pub scope: String,
+    /// The cursor that the page before gave as `next`; from the start when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
+    pub after: Option<String>,
+    /// At most so many items, 1 to 1000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
     pub limit: Option<usize>,
 }
 

@@ -18,15 +18,18 @@ use super::schema;
 #[into_params(parameter_in = Query)]
 pub struct JobQuery {
     /// Those of the tasks in this scope, or `*`.
+    #[param(value_type = schema::ScopePrefix)]
     pub scope: String,
     /// Only those that have failed as often as they may (`true`), or only the others (`false`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halted: Option<bool>,
     /// The cursor that the page before gave as `next`; from the start when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,
     /// At most so many items, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
     pub limit: Option<usize>,
 }
 
@@ -97,12 +100,13 @@ pub struct PromotionSpent {
 #[serde(deny_unknown_fields)]
 pub struct DropPromotion {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// The verification that started it.
     #[schema(value_type = schema::VerificationId)]
     pub verification: String,
     /// Why.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
 }
 

@@ -20,9 +20,11 @@ pub struct RecallRequest {
     #[schema(value_type = schema::Scope)]
     pub scope: String,
     /// What is looked for.
+    #[schema(value_type = schema::QueryText)]
     pub query: String,
     /// At most so many results, 1 to 200; the configured number when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 200)]
     pub limit: Option<usize>,
     /// Entries of these kinds; all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,19 +38,23 @@ pub struct RecallRequest {
     /// directories with a `/` at the end. At most 32. They are looked for among the 1,000 nearest by meaning
     /// and the 1,000 nearest by words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::PathPrefix>, max_items = 32)]
     pub files: Vec<String>,
     /// Entries that cite one of these symbols, by id or name, or whose text names one; looked for as files are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::Line>, max_items = 32)]
     pub symbols: Vec<String>,
     /// Only entries that tell of a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failures_only: bool,
     /// Stored confidence at least this, where that is more than the configured floor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.0, maximum = 1.0)]
     pub confidence_min: Option<f64>,
     /// Room for so many tokens of marked text: of the results, the best first, those that fit are given, and the
     /// others counted. Tokens are estimated: one for four bytes of ASCII, one for each other character.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Count>)]
     pub tokens_max: Option<u64>,
     /// What holds at a commit, judged by ancestry; without it, what holds now whatever the commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,11 +71,12 @@ pub struct RecallRequest {
 #[serde(deny_unknown_fields)]
 pub struct AsOf {
     /// The commit: 7 to 64 hexadecimal digits.
+    #[schema(value_type = schema::CommitHash)]
     pub commit: String,
     /// What the asker's own repository says of other commits: whether each is `commit` or an ancestor of it. At most
     /// 1,024, of those that an earlier answer named. It narrows this answer alone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(value_type = BTreeMap<String, schema::Ancestry>)]
+    #[schema(value_type = BTreeMap<schema::CommitHash, schema::Ancestry>)]
     pub judged: BTreeMap<String, Ancestry>,
 }
 

@@ -19,9 +19,10 @@ use super::{Actor, schema};
 #[serde(deny_unknown_fields)]
 pub struct AppendLogs {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// The records, 1 to 1000.
+    #[schema(min_items = 1, max_items = 1000)]
     pub records: Vec<LogRecord>,
 }
 
@@ -49,7 +50,7 @@ pub struct LogRecord {
 #[serde(deny_unknown_fields)]
 pub struct AppendSnapshot {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// What the terminal showed.
     pub content: String,
@@ -74,6 +75,7 @@ pub struct AppendMemoryEvent {
     #[schema(value_type = schema::Scope)]
     pub scope: String,
     /// The caller's name for the type of event.
+    #[schema(value_type = schema::Line)]
     pub event_type: String,
     /// What happened: any JSON.
     #[schema(value_type = Value)]
@@ -201,6 +203,7 @@ pub struct Appended {
 #[into_params(parameter_in = Query)]
 pub struct RecordQuery {
     /// Where it stands: SCOPE#SEQ.
+    #[param(value_type = schema::RecordId)]
     pub id: String,
 }
 
@@ -210,6 +213,7 @@ pub struct RecordQuery {
 #[into_params(parameter_in = Query)]
 pub struct ExcerptQuery {
     /// Where the text stands: SCOPE#SEQ.
+    #[param(value_type = schema::RecordId)]
     pub id: String,
     /// The first byte of the stretch, from 0.
     pub from: u32,

@@ -19,7 +19,7 @@ use super::{Actor, Citation, EntryView, schema};
 #[serde(deny_unknown_fields)]
 pub struct ReportReuse {
     /// The task, inside the entry's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub task: String,
     /// The entry.
     #[schema(value_type = schema::EntryId)]
@@ -146,15 +146,18 @@ pub struct ReuseReported {
 #[into_params(parameter_in = Query)]
 pub struct ReviewsQuery {
     /// The scope.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// Whether those that were answered are listed too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered: bool,
     /// Go on behind this cursor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,
     /// At most so many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
     pub limit: Option<usize>,
 }
 
@@ -164,8 +167,10 @@ pub struct ReviewsQuery {
 #[into_params(parameter_in = Query)]
 pub struct ReviewQuery {
     /// The scope.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// The question.
+    #[param(value_type = schema::ReviewId)]
     pub id: String,
 }
 
@@ -309,6 +314,7 @@ pub struct AnswerReview {
     #[schema(value_type = Option<schema::EntryId>)]
     pub keep: Option<String>,
     /// Why.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
 }
 
@@ -362,8 +368,10 @@ pub struct ResolveState {
     #[schema(value_type = schema::EntryId)]
     pub entry: String,
     /// The version that the caller has seen.
+    #[schema(value_type = schema::Version)]
     pub expected_version: u64,
     /// How it was resolved.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
     /// The verification that it rests on, where the level needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -378,6 +386,7 @@ pub struct RestoreEntry {
     #[schema(value_type = schema::EntryId)]
     pub entry: String,
     /// Why.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
 }
 
@@ -386,12 +395,13 @@ pub struct RestoreEntry {
 #[serde(deny_unknown_fields)]
 pub struct UndoPromotion {
     /// The task whose verification was promoted.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// The verification.
     #[schema(value_type = schema::VerificationId)]
     pub verification: String,
     /// Why.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
 }
 

@@ -3,13 +3,21 @@
 //! Owns one name for each of them in the document. The values of an enumeration come from the
 //! rules themselves, so that the document cannot fall behind.
 
+mod form;
+
 use std::borrow::Cow;
 
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{KnownFormat, RefOr, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
+use sillok_actors::maintenance::Part;
 use sillok_core as core;
+use sillok_core::limits::{
+    ANCHOR_HINT_BYTES_MAX, APPROACH_NAME_BYTES_MAX, ERROR_TEXT_BYTES_MAX, MEDIA_TYPE_BYTES_MAX,
+    PAGE_ROWS_MAX, QUERY_BYTES_MAX, SHORT_TEXT_BYTES_MAX,
+};
+use sillok_core::quarantine::REASON_BYTES_MAX;
 
 macro_rules! named {
     ($($(#[$doc:meta])* $name:ident = $build:expr;)*) => {
@@ -44,12 +52,28 @@ fn uuid(description: &str) -> ObjectBuilder {
     text(description).format(Some(SchemaFormat::Custom("uuid".to_owned())))
 }
 
-fn number(description: &str) -> ObjectBuilder {
+/// Text of a form.
+fn formed(description: &str, pattern: &str) -> ObjectBuilder {
+    text(description).pattern(Some(pattern))
+}
+
+/// Text that says something, in at most so many bytes: a schema counts characters, of which there are no more.
+fn said(description: &str, bytes_max: usize) -> ObjectBuilder {
+    formed(description, r"\S").max_length(Some(bytes_max))
+}
+
+/// A number from `least` on, of 64 bits and no sign.
+fn at_least(least: u64, description: &str) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(SchemaType::Type(Type::Integer))
-        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
-        .minimum(Some(0.0))
+        .format(Some(SchemaFormat::Custom("uint64".to_owned())))
+        .minimum(Some(least))
+        .maximum(Some(u64::MAX))
         .description(Some(description))
+}
+
+fn number(description: &str) -> ObjectBuilder {
+    at_least(0, description)
 }
 
 fn one_of<'a>(description: &str, names: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
@@ -58,13 +82,20 @@ fn one_of<'a>(description: &str, names: impl IntoIterator<Item = &'a str>) -> Ob
 
 named! {
     /// A scope path.
-    Scope = text("A scope: org/NAME[/project/NAME[/worktree/NAME[/task/NAME]]].");
+    Scope = formed("A scope: org/NAME[/project/NAME[/worktree/NAME[/task/NAME]]].", &form::SCOPE);
+    /// A task's scope path.
+    TaskScope = formed("A task's scope: org/NAME/project/NAME/worktree/NAME/task/NAME.", &form::TASK);
+    /// The scope path of what several work in.
+    SharedScope = formed("The scope of a project or of an organisation: org/NAME[/project/NAME].", &form::SHARED);
     /// What a token covers.
-    ScopePrefix = text("A scope with all that lies inside it, or * for everything.");
+    ScopePrefix = formed("A scope with all that lies inside it, or * for everything.", &form::PREFIX);
     /// Where a record stands.
-    RecordId = text("Where a record stands: SCOPE#SEQ.");
+    RecordId = formed("Where a record stands: SCOPE#SEQ.", &form::RECORD);
     /// A command's id.
-    CommandId = uuid("A command's id: a UUID of version 7, the same on every retry.");
+    CommandId = uuid("A command's id. One of version 7 was made by who gave the command, any other one by the server.");
+    /// A command's id, as its caller makes it.
+    IdempotencyKey = uuid("A command's id, as its caller makes it: a UUID of version 7, of now, the same on every retry.")
+        .pattern(Some(form::UUID_V7));
     /// An entry's id.
     EntryId = uuid("An entry's id.");
     /// A verification's id.
@@ -79,6 +110,45 @@ named! {
     AnchorId = uuid("An anchor's id.");
     /// A token's public id.
     TokenId = uuid("A token's public id.");
+    /// Where a listing goes on.
+    Cursor = text("Where a listing goes on: what a page gave as `next`, or a tail as `id`. Its form is the server's own.");
+    /// How many items a page has.
+    PageRows = at_least(1, "How many items a page has at most.").maximum(Some(PAGE_ROWS_MAX));
+    /// How many.
+    Count = at_least(1, "How many, 1 at least.");
+    /// A version.
+    Version = number("A version, from 1 on.");
+    /// A node's run.
+    Incarnation = number("The number of a node's run.");
+    /// A text that says something.
+    Said = formed("A text that says something.", r"\S");
+    /// A short text that says something.
+    Line = said("A text that says something, 4 KiB at most.", SHORT_TEXT_BYTES_MAX);
+    /// A short text.
+    Short = text("A text of 4 KiB at most.").max_length(Some(SHORT_TEXT_BYTES_MAX));
+    /// A hint.
+    Hint = said("What is found somewhere, in a line of 1 KiB at most.", ANCHOR_HINT_BYTES_MAX);
+    /// What is looked for.
+    QueryText = said("What is asked for, in words: 8 KiB at most.", QUERY_BYTES_MAX);
+    /// What is tried.
+    ApproachText = said("What is tried, in words: 32 KiB at most.", ERROR_TEXT_BYTES_MAX);
+    /// What an approach touches.
+    PlaceName = said("The name of a file or of a symbol, 512 bytes at most.", APPROACH_NAME_BYTES_MAX);
+    /// A file or a directory.
+    PathPrefix = formed("The path of a file, or of a directory with a / behind it, from the root of the work tree.", &form::PATH_PREFIX)
+        .max_length(Some(SHORT_TEXT_BYTES_MAX));
+    /// A commit's hash.
+    CommitHash = formed("A commit's hash: 7 to 64 hexadecimal digits.", form::COMMIT);
+    /// A principal's id.
+    PrincipalId = formed("A principal's id: 1 to 128 of A-Z a-z 0-9 . _ @ -.", &form::PRINCIPAL);
+    /// Why a scope is quarantined.
+    QuarantineReason = formed("One line of 1,000 bytes at most.", form::LINE).max_length(Some(REASON_BYTES_MAX));
+    /// A language.
+    Language = one_of("The language of what is told to an agent.", core::circular::Language::ALL.iter().map(|language| language.as_str()));
+    /// A part of maintenance.
+    MaintenancePart = one_of("A part of maintenance.", Part::ALL.iter().map(|part| part.as_str()));
+    /// Bytes.
+    Bytes = text("Bytes.").format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
     /// A point in time.
     Timestamp = number("Milliseconds since the Unix epoch, UTC.");
     /// A position in a scope.
@@ -147,28 +217,33 @@ named! {
         core::decision::Rank::ALL.iter().map(|rank| rank.as_str()),
     );
     /// Where a decision applies.
-    Domain = text("Where a decision applies: global, which is everywhere, or a name of 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused where it would be stored");
+    Domain = formed("Where a decision applies: global, which is everywhere, or a name of 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused where it would be stored", &form::NAME);
     /// A phase of work.
-    Phase = text("A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused");
+    Phase = formed("A phase of work, which filters nothing: 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused", &form::NAME);
     /// How a decision is related to something.
-    RelationKind = text(
+    RelationKind = formed(
         "How a decision is related to something: DEPENDS_ON, CONSTRAINS, VALIDATES or a declared kind by its name, which lead to decisions; APPLIES_TO, to files and symbols; RESTS_ON, to evidence.",
+        &form::RELATION,
     );
     /// A declared kind's name.
-    RelationName = text("The name of a declared kind of relation: 1 to 32 of A-Z 0-9 _, a letter first.");
+    RelationName = formed("The name of a declared kind of relation: 1 to 32 of A-Z 0-9 _, a letter first.", &form::RELATION);
     /// Which way a declared kind carries a change.
     Reach = one_of(
         "Which way a relation of the kind carries a change: forward from the decision to what it is related to, backward from that to the decision, both or neither.",
         core::decision::Reach::ALL.iter().map(|reach| reach.as_str()),
     );
     /// What relations join.
-    Node = text(
+    Node = formed(
         "A decision, a file, a symbol or evidence: decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH, symbol:NAME or evidence:SCOPE#ID.",
+        &form::NODE,
     );
+    /// What an anchor leads to.
+    Led = formed("What an anchor leads to: decision:SCOPE#ROOT or evidence:SCOPE#ID.", &form::LED);
     /// A text's sort.
-    MediaType = text("A media type: type/subtype, each of A-Z a-z 0-9 . + -, 128 bytes at most.");
+    MediaType = formed("A media type: type/subtype, each of A-Z a-z 0-9 . + -, 128 bytes at most.", form::MEDIA_TYPE)
+        .max_length(Some(MEDIA_TYPE_BYTES_MAX));
     /// A text's hash.
-    ContentHash = text("A BLAKE3 hash: 64 hexadecimal digits.");
+    ContentHash = formed("A BLAKE3 hash: 64 hexadecimal digits.", form::HASH);
     /// How something stands that an anchor leads to.
     Standing = one_of(
         "How something stands that an anchor leads to: gone is what was erased, or is not there.",
@@ -181,6 +256,8 @@ named! {
     );
     /// How a version of a decision came to be.
     Act = one_of("How a version came to be.", ["begun", "changed", "withdrawn", "restored"]);
+    /// Kinds of events.
+    EventKinds = formed("Kinds of events by their names, with commas between them.", &form::EVENT_KINDS);
     /// An event's kind.
     EventKind = one_of("What sort of event.", core::event::EventKind::ALL.iter().map(|kind| kind.as_str()));
 }

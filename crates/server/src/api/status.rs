@@ -199,9 +199,10 @@ pub struct ChainEnd {
     #[schema(value_type = schema::Scope)]
     pub scope: Scope,
     /// Its last event then.
-    #[schema(value_type = u64)]
+    #[schema(value_type = schema::Seq)]
     pub seq: Seq,
     /// The hash of that event: 64 hexadecimal digits.
+    #[schema(value_type = schema::ContentHash)]
     pub hash: String,
 }
 

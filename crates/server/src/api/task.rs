@@ -16,9 +16,10 @@ use super::{Actor, schema};
 #[serde(deny_unknown_fields)]
 pub struct OpenTask {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// What is to be done, in a line.
+    #[schema(value_type = schema::Line)]
     pub title: String,
     /// What is to be done, in full.
     #[serde(default)]
@@ -30,9 +31,10 @@ pub struct OpenTask {
 #[serde(deny_unknown_fields)]
 pub struct MarkStuck {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// Why.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
 }
 
@@ -41,7 +43,7 @@ pub struct MarkStuck {
 #[serde(deny_unknown_fields)]
 pub struct ClearStuck {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
 }
 
@@ -50,13 +52,14 @@ pub struct ClearStuck {
 #[serde(deny_unknown_fields)]
 pub struct CloseTask {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// How it ended.
     #[schema(value_type = schema::Closing)]
     pub closing: Closing,
     /// Why.
     #[serde(default)]
+    #[schema(value_type = schema::Short)]
     pub reason: String,
 }
 
@@ -65,7 +68,7 @@ pub struct CloseTask {
 #[serde(deny_unknown_fields)]
 pub struct ArchiveTask {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
 }
 

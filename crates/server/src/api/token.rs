@@ -22,8 +22,10 @@ pub struct MintToken {
     #[schema(value_type = schema::PrincipalKind)]
     pub kind: PrincipalKind,
     /// The principal's id.
+    #[schema(value_type = schema::PrincipalId)]
     pub id: String,
     /// How long it counts, in seconds.
+    #[schema(minimum = 1, maximum = 315_619_200)]
     pub lifetime_s: u64,
 }
 

@@ -20,7 +20,7 @@ use super::{Actor, Binding, Citation, Disposition, ErrorJudged, PromotionSpent, 
 #[serde(deny_unknown_fields)]
 pub struct RecordVerification {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// How it ended.
     #[schema(value_type = schema::Outcome)]
@@ -29,9 +29,11 @@ pub struct RecordVerification {
     #[schema(value_type = schema::VerificationSource)]
     pub source: VerificationSource,
     /// The run, such as a CI job's id. The same run validates an entry once.
+    #[schema(value_type = schema::Line)]
     pub run: String,
     /// What it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
     pub citations: Vec<Citation>,
     /// The commit that was verified, if there is a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,12 +43,15 @@ pub struct RecordVerification {
     pub error: Option<String>,
     /// The approach that was tried, on failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::ApproachText>)]
     pub approach: Option<String>,
     /// The files that the approach touched, by their paths from the root of the work tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::PlaceName>, max_items = 64)]
     pub files: Vec<String>,
     /// The symbols that it touched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::PlaceName>, max_items = 64)]
     pub symbols: Vec<String>,
     /// Where the knowledge goes; the task's project when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,8 +64,10 @@ pub struct RecordVerification {
 #[serde(deny_unknown_fields)]
 pub struct Commit {
     /// The commit's hash, in hexadecimal.
+    #[schema(value_type = schema::CommitHash)]
     pub hash: String,
     /// The repository, as its remote or path names it.
+    #[schema(value_type = schema::Line)]
     pub repository: String,
 }
 
@@ -201,8 +208,10 @@ impl From<Verification> for VerificationView {
 #[into_params(parameter_in = Query)]
 pub struct PromotionQuery {
     /// The task's scope.
+    #[param(value_type = schema::TaskScope)]
     pub scope: String,
     /// The verification that started it.
+    #[param(value_type = schema::VerificationId)]
     pub verification: String,
     /// Wait so long for its end, in milliseconds, up to 30000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,8 +223,10 @@ pub struct PromotionQuery {
 #[serde(deny_unknown_fields)]
 pub struct RetryPromotion {
     /// The task's scope.
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// The verification that started it.
+    #[schema(value_type = schema::VerificationId)]
     pub verification: String,
 }
 

@@ -5,20 +5,22 @@
 //! `control/propose`, and it is not a GET. What follows from that (the token, the command id, the form of a refusal) is
 //! added here, once.
 
+mod links;
+
 use std::sync::LazyLock;
 
 use bytes::Bytes;
 use serde_json::Value;
+use utoipa::ToSchema;
 use utoipa::openapi::content::ContentBuilder;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::response::ResponseBuilder;
-use utoipa::openapi::schema::Ref;
+use utoipa::openapi::schema::{ArrayItems, Components, Ref, Schema};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder, RefOr, Required};
-use utoipa::{PartialSchema, ToSchema};
 
 use super::routes;
-use crate::api::{Problem, schema};
+use crate::api::{Problem, TailItem, schema};
 
 /// The extension that names an operation's rules.
 pub(super) const ACCESS: &str = "x-sillok-access";
@@ -54,13 +56,15 @@ pub(super) fn empty() -> OpenApi {
 fn finish(mut document: OpenApi) -> OpenApi {
     let components = document.components.get_or_insert_default();
     let mut schemas = Vec::new();
-    <Problem as ToSchema>::schemas(&mut schemas);
-    schemas.push((Problem::name().into_owned(), Problem::schema()));
-    schemas.push((
-        schema::CommandId::name().into_owned(),
-        schema::CommandId::schema(),
-    ));
+    with_parts::<Problem>(&mut schemas);
+    with_parts::<TailItem>(&mut schemas);
+    // What stands in parameters alone.
+    with_parts::<schema::IdempotencyKey>(&mut schemas);
+    with_parts::<schema::Cursor>(&mut schemas);
+    with_parts::<schema::PageRows>(&mut schemas);
+    with_parts::<schema::EventKinds>(&mut schemas);
     components.schemas.extend(schemas);
+    refer(components);
     components.add_security_scheme(
         SCHEME,
         SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)),
@@ -70,7 +74,34 @@ fn finish(mut document: OpenApi) -> OpenApi {
             complete(operation, method);
         }
     }
+    links::join(&mut document.paths);
     document
+}
+
+/// Adds a schema, and those that it names.
+fn with_parts<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+    T::schemas(schemas);
+    schemas.push((T::name().into_owned(), T::schema()));
+}
+
+/// Has pages name the schema of their items, which stands in each of them otherwise.
+fn refer(components: &mut Components) {
+    let names: Vec<String> = components.schemas.keys().cloned().collect();
+    for name in names {
+        let Some(item) = name.strip_prefix("Page_") else {
+            continue;
+        };
+        if !components.schemas.contains_key(item) {
+            continue;
+        }
+        let page = components.schemas.get_mut(&name);
+        if let Some(RefOr::T(Schema::Object(page))) = page
+            && let Some(RefOr::T(Schema::Array(items))) = page.properties.get_mut("items")
+        {
+            items.items =
+                ArrayItems::RefOrSchema(Box::new(RefOr::Ref(Ref::from_schema_name(item))));
+        }
+    }
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
@@ -113,7 +144,7 @@ fn complete(operation: &mut Operation, method: &str) {
                 "The command's id: a UUID of version 7. A retry with the same one is given the first answer, and \
                  writes nothing. The server makes one when it is absent.",
             ))
-            .schema(Some(RefOr::Ref(Ref::from_schema_name(schema::CommandId::name()))))
+            .schema(Some(RefOr::Ref(Ref::from_schema_name(schema::IdempotencyKey::name()))))
             .build();
         operation
             .parameters
@@ -195,5 +226,18 @@ mod tests {
             let name = reference.split('"').next().unwrap();
             assert!(schemas.contains_key(name), "{name} is named and not there");
         }
+    }
+
+    #[test]
+    fn pages_name_their_items_and_answers_say_where_they_go_on() {
+        let document: Value = serde_json::from_str(&openapi().to_json().unwrap()).unwrap();
+        let tasks = &document["components"]["schemas"]["Page_TaskView"]["properties"]["items"];
+        assert_eq!(tasks["items"]["$ref"], "#/components/schemas/TaskView");
+        let opened = &document["paths"]["/v1/tasks"]["post"]["responses"]["200"]["links"];
+        let shown = &opened["show_task"];
+        assert_eq!(shown["operationId"], "show_task");
+        assert_eq!(shown["parameters"]["scope"], "$request.body#/scope");
+        let logged = &opened["append_logs"];
+        assert_eq!(logged["requestBody"]["scope"], "$request.body#/scope");
     }
 }

@@ -19,6 +19,8 @@ const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json"
 pub(super) struct Refusal {
     error: Error,
     command: Option<CommandId>,
+    /// Its HTTP status, where that is not the one of its code.
+    status: Option<StatusCode>,
     /// Who decided it.
     by: By,
 }
@@ -40,7 +42,17 @@ impl Refusal {
         move |error| Self {
             error,
             command: Some(command),
+            status: None,
             by: By::Edge,
+        }
+    }
+
+    /// The refusal of a method that a route does not take, which HTTP has a status for. Which it takes stands in `Allow`.
+    pub(super) fn of_method() -> Self {
+        let why = "the route does not take this method; /v1/openapi.json lists them";
+        Self {
+            status: Some(StatusCode::METHOD_NOT_ALLOWED),
+            ..Self::from(Error::new(ErrorCode::InvalidRequest, why))
         }
     }
 
@@ -66,6 +78,7 @@ impl From<Error> for Refusal {
         Self {
             error,
             command: None,
+            status: None,
             by: By::Edge,
         }
     }
@@ -100,7 +113,7 @@ pub const fn status_of(code: ErrorCode) -> StatusCode {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response<Body> {
-        let status = status_of(self.error.code);
+        let status = self.status.unwrap_or_else(|| status_of(self.error.code));
         let problem = Problem::new(&self.error, status.as_u16(), self.command);
         let body = serde_json::to_vec(&problem).expect("plain data always encodes");
         let mut response = Response::new(Body::from(body));

@@ -26,9 +26,11 @@ pub struct SearchAnchors {
     #[schema(value_type = Option<schema::Domain>)]
     pub domain: Option<String>,
     /// The words that are looked for, up to 1 KiB.
+    #[schema(value_type = schema::Said)]
     pub query: String,
     /// At most so many hits, 1 to 50; 10 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 50)]
     pub limit: Option<usize>,
 }
 

@@ -19,18 +19,22 @@ use crate::api::{Actor, schema};
 #[into_params(parameter_in = Query)]
 pub struct AnchorsQuery {
     /// The scope. What lies above or inside it is not listed.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// Of this domain alone, which is `global` or a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Domain>)]
     pub domain: Option<String>,
     /// Whether those that were dropped are listed too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dropped: bool,
     /// Go on behind this cursor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,
     /// At most so many, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
     pub limit: Option<usize>,
 }
 
@@ -40,8 +44,10 @@ pub struct AnchorsQuery {
 #[into_params(parameter_in = Query)]
 pub struct AnchorQuery {
     /// The scope that it was added to.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// The anchor.
+    #[param(value_type = schema::AnchorId)]
     pub id: String,
 }
 

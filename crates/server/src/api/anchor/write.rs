@@ -17,13 +17,14 @@ use crate::api::schema;
 #[serde(deny_unknown_fields)]
 pub struct NewAnchor {
     /// What is found there, in a line.
+    #[schema(value_type = schema::Hint)]
     pub hint: String,
     /// What it is about; `global` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<schema::Domain>)]
     pub domain: Option<String>,
     /// What it leads to, 1 to 16: decisions and evidence, of its scope or of those above it.
-    #[schema(value_type = Vec<schema::Node>)]
+    #[schema(value_type = HashSet<schema::Led>, min_items = 1, max_items = 16)]
     pub to: Vec<String>,
 }
 
@@ -49,6 +50,7 @@ pub struct AddAnchors {
     #[schema(value_type = schema::Scope)]
     pub scope: String,
     /// The anchors, 1 to 64.
+    #[schema(min_items = 1, max_items = 64)]
     pub anchors: Vec<NewAnchor>,
 }
 
@@ -93,6 +95,7 @@ pub struct DropAnchor {
     #[schema(value_type = schema::AnchorId)]
     pub id: String,
     /// Why.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
 }
 

@@ -118,7 +118,7 @@ impl Serialize for KindName {
 #[serde(deny_unknown_fields)]
 pub struct DeclareRelation {
     /// The project or organisation that it is declared in. It counts there and in all that lies inside.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::SharedScope)]
     pub scope: String,
     /// Its name, which is neither one of a kind that is built in nor declared in the scope or around it.
     #[schema(value_type = schema::RelationName)]
@@ -127,6 +127,7 @@ pub struct DeclareRelation {
     #[schema(value_type = schema::Reach)]
     pub reach: Reach,
     /// What it means, in a line.
+    #[schema(value_type = schema::Line)]
     pub meaning: String,
 }
 
@@ -170,12 +171,15 @@ pub struct RelationDeclared {
 #[into_params(parameter_in = Query)]
 pub struct RelationKindsQuery {
     /// The scope. What is declared around it counts there as well.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// Go on behind this cursor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,
     /// At most so many, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
     pub limit: Option<usize>,
 }
 

@@ -18,24 +18,29 @@ use crate::api::{Actor, Claim, schema};
 #[into_params(parameter_in = Query)]
 pub struct DecisionsQuery {
     /// The scope. What lies above or inside it is not listed.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// Of this rank alone: `policy`, `axis`, `lock` or `normal`. No decision of another rank is looked at then, unless those
     /// that were withdrawn are asked for. They follow one another by a hash of the domain's name, and in each domain by when
     /// they were begun: one whose domain is changed between two pages has another place then, and may be passed over or listed
     /// twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Rank>)]
     pub rank: Option<String>,
     /// Of this domain alone, which is `global` or a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Domain>)]
     pub domain: Option<String>,
     /// Whether those that were withdrawn are listed too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub withdrawn: bool,
     /// Go on behind this cursor. One that was given out for another rank or domain, or with other ones withdrawn, is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,
     /// At most so many, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
     pub limit: Option<usize>,
 }
 
@@ -45,8 +50,10 @@ pub struct DecisionsQuery {
 #[into_params(parameter_in = Query)]
 pub struct DecisionQuery {
     /// The scope that it was made in.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// The decision.
+    #[param(value_type = schema::DecisionId)]
     pub root: String,
 }
 
@@ -56,14 +63,18 @@ pub struct DecisionQuery {
 #[into_params(parameter_in = Query)]
 pub struct DecisionHistoryQuery {
     /// The scope that it was made in.
+    #[param(value_type = schema::Scope)]
     pub scope: String,
     /// The decision.
+    #[param(value_type = schema::DecisionId)]
     pub root: String,
     /// Go on behind this cursor, or behind the version with this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,
     /// At most so many, 1 to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
     pub limit: Option<usize>,
 }
 

@@ -58,6 +58,7 @@ pub struct SaveDecision {
     pub root: Option<String>,
     /// The version of it that the caller has seen. Given with `root`, and only then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Version>)]
     pub expected_version: Option<u64>,
     /// How strong it is: `normal` when a chain begins and nothing is said. A change says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,14 +73,17 @@ pub struct SaveDecision {
     #[schema(value_type = Option<schema::Phase>)]
     pub phase: Option<String>,
     /// What is decided, in a line.
+    #[schema(value_type = schema::Line)]
     pub title: String,
     /// What is decided, in full.
+    #[schema(value_type = schema::Said)]
     pub content: String,
     /// What it claims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
     /// What it has to do with something else, at most 64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
     pub relations: Vec<Relation>,
     /// Why. A change says it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -182,8 +186,10 @@ pub struct DeactivateDecision {
     #[schema(value_type = schema::DecisionId)]
     pub root: String,
     /// The version of it that the caller has seen.
+    #[schema(value_type = schema::Version)]
     pub expected_version: u64,
     /// Why.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
 }
 
@@ -214,10 +220,13 @@ pub struct RestoreDecision {
     #[schema(value_type = schema::DecisionId)]
     pub root: String,
     /// The version of it that the caller has seen: the one that withdrew it.
+    #[schema(value_type = schema::Version)]
     pub expected_version: u64,
     /// The version whose text holds again.
+    #[schema(value_type = schema::Version)]
     pub version: u64,
     /// Why.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::view::{EntryHead, VersionView};
+use crate::api::schema;
 
 /// Asks for an entry's history.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
@@ -11,12 +12,15 @@ use super::view::{EntryHead, VersionView};
 #[into_params(parameter_in = Query)]
 pub struct HistoryQuery {
     /// The entry.
+    #[param(value_type = schema::EntryId)]
     pub id: String,
     /// The cursor that the page before gave as `line_next`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub line_after: Option<String>,
     /// The cursor that the page before gave as `versions_next`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
     pub versions_after: Option<String>,
 }
 
@@ -26,6 +30,7 @@ pub struct HistoryQuery {
 #[into_params(parameter_in = Query)]
 pub struct EntryQuery {
     /// The entry.
+    #[param(value_type = schema::EntryId)]
     pub id: String,
 }
 

@@ -38,8 +38,10 @@ impl From<principal::Actor> for Actor {
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// What the claim is about.
+    #[schema(value_type = schema::Short)]
     pub key: String,
     /// What is claimed.
+    #[schema(value_type = schema::Short)]
     pub value: String,
 }
 
@@ -65,9 +67,11 @@ pub struct Skill {
     /// How often it was used: an entry that is shown counts what tasks reported on it in, its history says what was
     /// known when it was written, which is at most 10,000. An amendment leaves it as it was written first, whatever it says.
     #[serde(default)]
+    #[schema(minimum = 0, maximum = 10_000)]
     pub usage_count: u64,
     /// Share of these uses that helped, 0 to 1. An amendment leaves it, too.
     #[serde(default)]
+    #[schema(minimum = 0.0, maximum = 1.0)]
     pub success_rate: f64,
 }
 

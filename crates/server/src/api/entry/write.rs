@@ -20,7 +20,7 @@ use crate::api::{Citation, Commit, citation, schema};
 #[serde(deny_unknown_fields)]
 pub struct VerificationRef {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub task: String,
     /// The verification.
     #[schema(value_type = schema::VerificationId)]
@@ -50,6 +50,7 @@ pub struct PutEntry {
     #[schema(value_type = schema::Table)]
     pub table: Table,
     /// Its text.
+    #[schema(value_type = schema::Said)]
     pub content: String,
     /// A JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,6 +61,7 @@ pub struct PutEntry {
     pub claim: Option<Claim>,
     /// What it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
     pub citations: Vec<Citation>,
     /// The commit at which it is true, if there is a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,6 +86,7 @@ pub struct NewEntry {
     #[schema(value_type = Option<schema::Table>)]
     pub table: Option<Table>,
     /// Its text.
+    #[schema(value_type = schema::Said)]
     pub content: String,
     /// A JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,6 +97,7 @@ pub struct NewEntry {
     pub claim: Option<Claim>,
     /// What it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
     pub citations: Vec<Citation>,
     /// The commit at which it is true, if there is a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,8 +118,10 @@ pub struct AmendEntry {
     #[schema(value_type = schema::EntryId)]
     pub entry: String,
     /// The version that the caller has seen.
+    #[schema(value_type = schema::Version)]
     pub expected_version: u64,
     /// The new text.
+    #[schema(value_type = schema::Said)]
     pub content: String,
     /// A JSON object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +132,7 @@ pub struct AmendEntry {
     pub claim: Option<Claim>,
     /// Further sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
     pub citations: Vec<Citation>,
     /// The skill, in the table `skills`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,6 +151,7 @@ pub struct Supersede {
     #[schema(value_type = schema::EntryId)]
     pub old: String,
     /// The version of it that the caller has seen.
+    #[schema(value_type = schema::Version)]
     pub expected_version: u64,
     /// An entry that exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,9 +161,11 @@ pub struct Supersede {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<NewEntry>,
     /// Why.
+    #[schema(value_type = schema::Line)]
     pub reason: String,
     /// The commit that ended the old one, if there is a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::CommitHash>)]
     pub commit: Option<String>,
     /// The verification that it rests on, where the level needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,6 +18,7 @@ use sillok_core::scope::ScopePrefix;
 use tokio::sync::{OwnedMutexGuard, mpsc, watch};
 
 use super::authorize_under;
+use crate::api::schema;
 use crate::engine::Engine;
 use crate::http::extract::Caller;
 use crate::http::{App, Refusal};
@@ -33,7 +34,7 @@ type Piece = Result<Bytes, io::Error>;
 ///
 /// The form is Sillok's own; a body that was cut off is refused by `sillok restore`.
 #[utoipa::path(get, path = "/v1/backup", tag = "node", operation_id = "backup",
-    responses((status = 200, description = "The backup.", body = Vec<u8>, content_type = "application/octet-stream")),
+    responses((status = 200, description = "The backup.", body = schema::Bytes, content_type = "application/octet-stream")),
     extensions(("x-sillok-access" = json!(["everything"]))))]
 pub(super) async fn backup(
     State(app): State<App>,

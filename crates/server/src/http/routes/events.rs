@@ -11,7 +11,7 @@ use sillok_core::permission::authorize_read;
 use sillok_core::scope::{Scope, ScopePrefix};
 
 use super::{PAGE_ROWS, authorize_under};
-use crate::api::{Cursor, EventView, EventsQuery, Page, TailItem, TailQuery};
+use crate::api::{Cursor, EventView, EventsQuery, Page, TailEvent, TailQuery};
 use crate::http::command::Reply;
 use crate::http::extract::Read;
 use crate::http::{App, Refusal, tail};
@@ -50,7 +50,7 @@ pub(super) async fn list(
 /// The id of each is the cursor behind it; `Last-Event-ID` resumes there. Comments are heartbeats. One
 /// with an id says that nothing that was asked for lies before that cursor any more.
 #[utoipa::path(get, path = "/v1/tail", tag = "events", operation_id = "tail", params(TailQuery),
-    responses((status = 200, description = "A stream of events.", body = TailItem,
+    responses((status = 200, description = "A stream of events.", body = TailEvent,
         content_type = "text/event-stream")),
     extensions(("x-sillok-access" = json!(["read"]))))]
 pub(super) async fn tail(

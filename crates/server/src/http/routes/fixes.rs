@@ -6,7 +6,7 @@ use sillok_core::permission::authorize_read;
 use sillok_core::scope::Scope;
 
 use super::PAGE_ROWS;
-use crate::api::{CheckFix, Cursor, FailedApproach, FixAsked, FixChecked, ListQuery, Page};
+use crate::api::{CheckFix, Cursor, FailedApproach, FixAsked, FixChecked, Page, TaskListQuery};
 use crate::http::App;
 use crate::http::command::Reply;
 use crate::http::extract::{Ask, Read};
@@ -29,12 +29,12 @@ pub(super) async fn check(State(app): State<App>, ask: Ask<CheckFix>) -> Reply<F
 }
 
 /// List the approaches to a task that failed, in the order in which they did.
-#[utoipa::path(get, path = "/v1/fixes/failed", tag = "fixes", operation_id = "list_failed_approaches", params(ListQuery),
+#[utoipa::path(get, path = "/v1/fixes/failed", tag = "fixes", operation_id = "list_failed_approaches", params(TaskListQuery),
     responses((status = 200, description = "A page.", body = Page<FailedApproach>)),
     extensions(("x-sillok-access" = json!(["read"]))))]
 pub(super) async fn failed(
     State(app): State<App>,
-    read: Read<ListQuery>,
+    read: Read<TaskListQuery>,
 ) -> Reply<Page<FailedApproach>> {
     let scope = Scope::parse(&read.query.scope)?;
     authorize_read(&read.session.principal, &scope)?;

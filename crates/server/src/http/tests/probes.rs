@@ -37,3 +37,24 @@ async fn probes_and_metrics_have_the_media_types_that_the_document_says() {
         assert_eq!(is_metrics, path == "/metrics", "{path}: {body}");
     }
 }
+
+#[tokio::test]
+async fn a_method_that_a_route_does_not_take_is_refused_with_those_that_it_takes() {
+    let server = Server::start().await;
+    for (path, taken) in [
+        ("/livez", "GET,HEAD"),
+        ("/v1/recall", "POST"),
+        ("/v1/tasks", "GET,HEAD,POST"),
+    ] {
+        let asked = request(Method::PUT, &server.admin, path);
+        let response = server.send(asked.body(Body::empty()).unwrap()).await;
+        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        let allow = response.headers()[header::ALLOW].to_str().unwrap();
+        let mut allowed: Vec<&str> = allow.split(',').collect();
+        allowed.sort_unstable();
+        assert_eq!(allowed.join(","), taken, "{path}");
+        let problem: Value = serde_json::from_str(&text(response).await).unwrap();
+        assert_eq!(problem["status"], 405, "{problem}");
+        assert_eq!(problem["code"], "invalid_request", "{problem}");
+    }
+}
