@@ -55,8 +55,8 @@ endef
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-build setup-check seal build hook-static run test test-rust test-doc test-versions sim sim-fifty sim-speed \
-	planted bench dedup-pairs circular-pairs crash mutants k8s-check mcp-conformance tidy fmt fmt-check lint lint-fdb test-fdb deny \
-	doc clean-data
+	planted bench dedup-pairs circular-pairs crash mutants k8s-check mcp-conformance clients test-clients schemathesis tidy fmt \
+	fmt-check lint lint-fdb test-fdb deny doc clean-data
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -89,7 +89,7 @@ hook-static: setup-build ## build sillok-hook for release, without shared librar
 run: build ## build, then show five agents at work: sillok demo
 	@$(SILLOK_BIN) demo $(DEMO_ARGS)
 
-test: setup fmt-check tidy lint lint-fdb deny k8s-check build test-doc test-rust test-fdb sim ## all that CI runs
+test: setup fmt-check tidy lint lint-fdb deny k8s-check build test-doc test-rust test-clients schemathesis test-fdb sim ## all that CI runs
 
 test-rust: setup-check build ## unit, property and end-to-end tests
 	$(call stage,build nodes for tests,cargo build --locked --quiet $(HERE) --bin sillok-test-node --bin sillok-test-store)
@@ -167,6 +167,35 @@ k8s-check: setup-check ## render the Kubernetes overlays and hold them against s
 mcp-conformance: setup-check build ## the conformance suite, the inspector and the Python client of MCP against a server
 	@.ci/setup mcp
 	$(call stage,mcp,tests/mcp/run '$(SILLOK_BIN)' '$(TOOLS)')
+
+# The tools of the clients stand in the path of what needs them alone: there is another Python among them.
+WITH_CLIENT_TOOLS = PATH="$(TOOLS)/clients/bin:$$PATH" PYTHONDONTWRITEBYTECODE=1
+GENERATED = $(CARGO_TARGET_DIR)/clients
+
+clients: setup-build build ## write the clients anew, out of the OpenAPI document
+	@.ci/setup clients
+	$(call stage,clients,$(WITH_CLIENT_TOOLS) clients/generate $(SILLOK_BIN) clients)
+
+test-clients: setup-build build ## whether the clients are as the document says, their types, and tests of them on a real server
+	@.ci/setup clients
+	$(call stage,clients as the document says,rm -rf $(GENERATED) && \
+		$(WITH_CLIENT_TOOLS) clients/generate $(SILLOK_BIN) $(GENERATED) && .ci/clients-differ $(GENERATED))
+	$(call stage,types of the clients,cd clients/python && MYPYPATH=. $(WITH_CLIENT_TOOLS) \
+		mypy --cache-dir $(CARGO_TARGET_DIR)/mypy sillok tests ../operations.py ../../examples/ralph-loop/ralph.py \
+		../../.config/schemathesis/hooks.py)
+	$(call stage,tests of the Python client,cd clients/python && PYTHONPATH=. $(WITH_CLIENT_TOOLS) pytest)
+	$(call stage,types and tests of the TypeScript client,cd clients/typescript && rm -rf dist && node_modules/.bin/tsc && \
+		node --test --test-reporter=tap dist/test/*.test.js)
+
+# How many drawn requests of each operation and how many sequences, such as EXAMPLES=100, instead of those of
+# .config/schemathesis; and further arguments, such as SCHEMATHESIS_ARGS='--seed 7'.
+EXAMPLES ?=
+SCHEMATHESIS_ARGS ?=
+
+schemathesis: setup-build build ## ask a server whatever its OpenAPI document allows and forbids; all checks, calls in sequences too
+	@.ci/setup clients
+	$(call stage,schemathesis,$(WITH_CLIENT_TOOLS) .ci/schemathesis $(SILLOK_BIN) \
+		$(if $(EXAMPLES),--max-examples $(EXAMPLES)) $(SCHEMATHESIS_ARGS))
 
 tidy: ## opening docstrings, lengths, arrows between crates, banned words
 	$(call stage,tidy,cargo run --locked --quiet -p sillok-tidy)
