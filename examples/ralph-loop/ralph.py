@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A Ralph loop over Sillok: agents try until the tests pass, and none tries what has failed.
 
-    ralph.py --scope TASK --title TEXT --file PATH... --agent COMMAND... --verify COMMAND [--rounds N]
+    ralph.py --scope TASK --title TEXT --file PATH... --agent COMMAND... --verify COMMAND [--kind KIND] [--rounds N]
 
 An agent is a command. It is run twice a round, in the work tree, with the phase and all that it is to know as JSON on
 its standard input: in `think` it answers with `{"approach": ..., "files": [...], "symbols": [...]}`, in `code` it
-changes files, and each line that it prints is logged. Several take turns; all share one memory. See README.md.
+changes files, and what it prints is logged. Several take turns; all share one memory. See README.md.
 """
 
 import argparse
@@ -32,14 +32,13 @@ def main() -> int:
     for number in range(1, said.rounds + 1):
         agent = agents[(number - 1) % len(agents)]
 
-        # Before: what was decided, the strongest first, and how tasks like this one failed.
+        # Before: what was decided, the strongest first, and what failed in tasks like this one.
         brief = agent.memory.brief({"scope": task, "at": places})
-        warnings = agent.memory.recall({"scope": task, "query": said.title, "failures_only": True, "limit": 5})
         known = {
             "round": number,
             "title": said.title,
             "brief": [item["data_marked_text"] for item in brief["items"]],
-            "warnings": [result["data_marked_text"] for result in warnings["results"]],
+            "warnings": [warning["data_marked_text"] for warning in brief.get("warnings", [])],
             "told": told,
         }
 
@@ -54,9 +53,8 @@ def main() -> int:
             continue
 
         # Code: the agent works, and what it says is on disk before it goes on.
-        lines = agent.run("code", {**known, "told": told, "idea": idea}).splitlines()
-        if lines:
-            agent.memory.append_logs({"scope": task, "records": [{"level": "info", "content": line} for line in lines]})
+        output = agent.run("code", {**known, "told": told, "idea": idea})[-1_000_000:].strip() or "nothing is said"
+        logged = agent.memory.append_logs({"scope": task, "records": [{"level": "info", "content": output}]})
 
         # Verify: the true outcome, recorded by who may.
         ran = subprocess.run(said.verify, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -65,8 +63,23 @@ def main() -> int:
             passed = memory.record_verification(
                 {"scope": task, "outcome": "passed", "source": "tests_passed", "run": run}
             )
-            return complete(memory, task, passed["verification"])
-        error = ran.stdout[-20_000:].strip() or f"exit status {ran.returncode}"
+            # Complete: how it was gone about is told to who comes after, and what was learnt is published.
+            memory.store_trajectory(
+                {
+                    "scope": task,
+                    "kind": said.kind,
+                    "approach": approach,
+                    "files": files,
+                    "symbols": symbols,
+                    "ended": "succeeded",
+                    "reward": 1 / number,
+                    "steps": [{"record": logged["first"]}],
+                }
+            )
+            promotion = memory.show_promotion(scope=task, verification=passed["verification"], wait_ms=30_000)
+            print(f"the tests pass: {promotion['state']}")
+            return 0
+        error = ran.stdout[-8_000:].strip() or f"exit status {ran.returncode}"
         failed = memory.record_verification(
             {
                 "scope": task,
@@ -84,19 +97,10 @@ def main() -> int:
             print(f"round {number}, {agent.name}: the tests fail: {judged['verdict']} ({judged['reason']})")
             told += [text for text in [judged.get("order")] if text]
             if judged["verdict"] == "block":
-                memory.mark_stuck({"scope": task, "reason": f"{judged['reason']}: {error.splitlines()[-1]}"})
+                memory.mark_stuck({"scope": task, "reason": f"{judged['reason']}: {error.splitlines()[-1][:500]}"})
                 break
     print("the loop ends without a fix: a person has to look", file=sys.stderr)
     return 1
-
-
-def complete(memory: Client, task: str, verification: str) -> int:
-    """Complete: what passed is published, with its sources. The task is done by the verification."""
-    promotion = memory.show_promotion(scope=task, verification=verification, wait_ms=30_000)
-    report = promotion.get("report")
-    published = f"{report['created']} entries published" if report else f"the promotion is {promotion['state']}"
-    print(f"the tests pass: {published}")
-    return 0
 
 
 class Agent:
@@ -124,6 +128,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Agents try until the tests pass, and none tries what has failed.")
     parser.add_argument("--scope", required=True, help="the task's scope")
     parser.add_argument("--title", required=True, help="what is to be done, in a line")
+    parser.add_argument("--kind", default="bugfix", help="what sort of task it is (bugfix)")
     parser.add_argument("--file", action="append", default=[], help="a file that the work is about")
     parser.add_argument("--agent", action="append", required=True, help="a command that thinks and codes")
     parser.add_argument("--verify", required=True, help="a command that fails while the work is not done")

@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sillok import Client
+import pytest
+from sillok import Client, models
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "ralph-loop"
@@ -20,6 +21,14 @@ known = json.load(sys.stdin)
 ideas = ["Cache the parsed header", "Sort rows by their key", "Lock the queue around appends", "Escape quotes"]
 idea = {"approach": ideas[known["round"] - 1], "files": [f"part{known['round']}.py"], "symbols": []}
 print(json.dumps(idea) if known["phase"] == "think" else "edit")
+"""
+
+# One that notes down what it is warned of.
+CAREFUL = """
+import json, pathlib, sys
+known = json.load(sys.stdin)
+pathlib.Path("warnings").write_text("".join(known["warnings"]))
+print(json.dumps({"approach": "Take pieces until the end", "files": [], "symbols": []}))
 """
 
 
@@ -51,14 +60,29 @@ def test_agents_get_there_and_none_repeats_what_failed(admin: Client, task: str,
         ["round 1, agent-1", "the tests fail"],
         ["round 2, agent-2", "reject"],
         ["round 3, agent-1", "allow"],
-        ["the tests pass", told[-1][1]],
+        ["the tests pass", "done"],
     ]
-    assert told[-1][1].endswith("entries published")
     assert admin.show_task(scope=task)["status"] == "done"
     failed = admin.list_failed_approaches(scope=task)["items"]
     assert [one["approach"]["text"] for one in failed] == ["Increase the read timeout"]
     logged = {record["content"] for record in admin.list_records(scope=task)["items"]}
     assert "edit client.py: replace 'TIMEOUT_S = 1' by 'TIMEOUT_S = 5'" in logged
+    found = admin.search_patterns(scope=task, query="read until the peer closes", kind="bugfix")["patterns"]
+    assert [pattern["approach"]["text"] for pattern in found] == ["Take pieces until the peer closes the connection"]
+    assert (found[0]["succeeded"], found[0]["failed"]) == (1, 0)
+    assert found[0]["cited"][0]["reward"] == pytest.approx(1 / 3)
+
+
+def test_agents_begin_with_what_failed_in_tasks_like_theirs(admin: Client, task: str, tmp_path: Path) -> None:
+    before = task[:-1] + "0"
+    admin.open_task({"scope": before, "title": "Answers arrive by half"})
+    failed: models.RecordVerification = {"scope": before, "outcome": "failed", "source": "tests_failed", "run": "1"}
+    tried = "Increase the read timeout"
+    admin.record_verification({**failed, "error": "AssertionError: one half", "approach": tried})
+    (tmp_path / "careful.py").write_text(CAREFUL)
+    ran = loop(admin, task, tmp_path, "true", [f"{sys.executable} careful.py"])
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert tried in (tmp_path / "warnings").read_text()
 
 
 def test_an_error_that_keeps_coming_back_ends_the_loop(admin: Client, task: str, tmp_path: Path) -> None:

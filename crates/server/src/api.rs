@@ -86,7 +86,7 @@ pub use impact::{
     Reached,
 };
 pub use maintenance::{Maintain, Maintained, ScopeMaintained};
-pub use page::{ListQuery, Page, ScopeQuery, TaskListQuery};
+pub use page::{ListQuery, Page, ScopeQuery, TaskListQuery, UnderListQuery, UnderQuery};
 pub use problem::{Current, Limit, Problem};
 pub use promotion::{AttemptError, DropPromotion, JobQuery, PromotionSpent, WaitingPromotion};
 pub use recall::{AsOf, AtCommit, GateCheck, RecallAnswer, RecallRequest, RecallResult, Score};

@@ -20,6 +20,7 @@ use super::{Approach, schema};
 #[serde(deny_unknown_fields)]
 pub struct TrajectoryStep {
     /// The position of the record.
+    #[schema(value_type = schema::Seq)]
     pub record: u64,
     /// The first byte of its text that counts, from 0. It stands with `to`, or neither does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,18 +52,21 @@ impl TrajectoryStep {
 #[serde(deny_unknown_fields)]
 pub struct StoreTrajectory {
     /// The task's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub scope: String,
     /// What sort of task it was, such as `bugfix`.
     #[schema(value_type = schema::TaskKind)]
     pub kind: String,
     /// What was done, in words.
+    #[schema(value_type = schema::TrajectoryText)]
     pub approach: String,
     /// The files that it touched, by their paths from the root of the work tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::PlaceName>, max_items = 64)]
     pub files: Vec<String>,
     /// The symbols that it touched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::PlaceName>, max_items = 64)]
     pub symbols: Vec<String>,
     /// What it came to. In a task that was closed as failed nothing succeeded.
     #[schema(value_type = schema::Ended)]
@@ -72,8 +76,10 @@ pub struct StoreTrajectory {
     pub reward: f64,
     /// What is to be known of it: why it failed, or what made it work. 2 KiB at most.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schema(value_type = schema::Lesson)]
     pub lesson: String,
     /// Its steps, in the order of the log, 1 to 256.
+    #[schema(min_items = 1, max_items = 256)]
     pub steps: Vec<TrajectoryStep>,
 }
 
@@ -124,17 +130,21 @@ pub struct TrajectoryStored {
 #[into_params(parameter_in = Query)]
 pub struct PatternsQuery {
     /// A project, or a worktree or task of it.
+    #[param(value_type = schema::ScopeInProject)]
     pub scope: String,
     /// What is to be done, in words.
+    #[param(value_type = schema::QueryText)]
     pub query: String,
     /// Patterns of tasks of this sort alone; of all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::TaskKind>)]
     pub kind: Option<String>,
     /// Whether those are sought that failed; those that did what was asked when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_only: Option<bool>,
     /// At most so many, 1 to 50; 10 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 50)]
     pub limit: Option<usize>,
 }
 
@@ -176,6 +186,7 @@ pub struct PatternCited {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Pattern {
     /// Its name: the same words, in any order, have the same one.
+    #[schema(value_type = schema::ShortHash)]
     pub signature: String,
     /// The sort of task.
     #[schema(value_type = schema::TaskKind)]

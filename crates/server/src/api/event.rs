@@ -53,8 +53,8 @@ pub struct EventView {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct TailQuery {
-    /// Events of this scope and all that lie inside it.
-    #[param(value_type = schema::Scope)]
+    /// Events of this scope and all that lie inside it, or `*` for those of every scope.
+    #[param(value_type = schema::ScopePrefix)]
     pub scope: String,
     /// Go on after this cursor; from the first event when absent. `Last-Event-ID` has precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]

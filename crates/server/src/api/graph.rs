@@ -60,6 +60,7 @@ pub struct GraphRequest {
     /// Of what lies below this folder of the work tree alone, with what that imports and calls: all of a large one is more than
     /// a graph may hold, and is `too_large`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::Folder>)]
     pub code_under: Option<String>,
 }
 

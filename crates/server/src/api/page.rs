@@ -15,6 +15,16 @@ pub struct ScopeQuery {
     pub scope: String,
 }
 
+/// Names what lies under a scope, itself included.
+#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct UnderQuery {
+    /// The scope, or `*` for everything.
+    #[param(value_type = schema::ScopePrefix)]
+    pub scope: String,
+}
+
 /// Asks for one page of a scope's listing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +35,24 @@ pub struct ListQuery {
     pub scope: String,
     /// The cursor that the page before gave as `next`; from the start when absent. Of records also
     /// the `seq` of the last one that is known, to ask for news.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::Cursor>)]
+    pub after: Option<String>,
+    /// At most so many items, 1 to 1000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::PageRows>)]
+    pub limit: Option<usize>,
+}
+
+/// Asks for one page of a listing of what lies under a scope.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct UnderListQuery {
+    /// The scope, or `*` for everything.
+    #[param(value_type = schema::ScopePrefix)]
+    pub scope: String,
+    /// The cursor that the page before gave as `next`; from the start when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(value_type = Option<schema::Cursor>)]
     pub after: Option<String>,

@@ -36,16 +36,19 @@ pub struct ReportReuse {
 #[serde(deny_unknown_fields)]
 pub struct ReportGate {
     /// The task, inside the entry's scope.
-    #[schema(value_type = schema::Scope)]
+    #[schema(value_type = schema::TaskScope)]
     pub task: String,
     /// The entry.
     #[schema(value_type = schema::EntryId)]
     pub entry: String,
     /// The version of it that was looked at.
+    #[schema(value_type = schema::Version)]
     pub expected_version: u64,
     /// The commit of the main branch.
+    #[schema(value_type = schema::CommitHash)]
     pub commit: String,
     /// The repository, as its remote or path names it.
+    #[schema(value_type = schema::Line)]
     pub repository: String,
     /// What the entry is there.
     pub found: GateFound,
@@ -60,6 +63,7 @@ pub enum GateFound {
     /// The same lies elsewhere.
     Moved {
         /// All that it rests on, in its order, with the places where it lies. What they say is as it was.
+        #[schema(max_items = 64)]
         citations: Vec<Citation>,
     },
 }

@@ -15,7 +15,8 @@ use sillok_actors::maintenance::Part;
 use sillok_core as core;
 use sillok_core::limits::{
     ANCHOR_HINT_BYTES_MAX, APPROACH_NAME_BYTES_MAX, ERROR_TEXT_BYTES_MAX, MEDIA_TYPE_BYTES_MAX,
-    PAGE_ROWS_MAX, QUERY_BYTES_MAX, SHORT_TEXT_BYTES_MAX,
+    PAGE_ROWS_MAX, PLACE_BYTES_MAX, QUERY_BYTES_MAX, SHORT_TEXT_BYTES_MAX,
+    TRAJECTORY_APPROACH_BYTES_MAX, TRAJECTORY_LESSON_BYTES_MAX,
 };
 use sillok_core::quarantine::REASON_BYTES_MAX;
 
@@ -87,6 +88,8 @@ named! {
     TaskScope = formed("A task's scope: org/NAME/project/NAME/worktree/NAME/task/NAME.", &form::TASK);
     /// The scope path of what several work in.
     SharedScope = formed("The scope of a project or of an organisation: org/NAME[/project/NAME].", &form::SHARED);
+    /// The scope path of what lies in a project.
+    ScopeInProject = formed("The scope of a project, or of a worktree or task of it: org/NAME/project/NAME[/worktree/NAME[/task/NAME]].", &form::IN_PROJECT);
     /// What a token covers.
     ScopePrefix = formed("A scope with all that lies inside it, or * for everything.", &form::PREFIX);
     /// Where a record stands.
@@ -132,11 +135,23 @@ named! {
     QueryText = said("What is asked for, in words: 8 KiB at most.", QUERY_BYTES_MAX);
     /// What is tried.
     ApproachText = said("What is tried, in words: 32 KiB at most.", ERROR_TEXT_BYTES_MAX);
+    /// What was done in a task.
+    TrajectoryText = said("What was done, in words: 16 KiB at most, the files and symbols that it touched included.", TRAJECTORY_APPROACH_BYTES_MAX);
+    /// What is to be known of what was done in a task.
+    Lesson = text("Why something failed, or what made it work: 2 KiB at most.").max_length(Some(TRAJECTORY_LESSON_BYTES_MAX));
     /// What an approach touches.
     PlaceName = said("The name of a file or of a symbol, 512 bytes at most.", APPROACH_NAME_BYTES_MAX);
     /// A file or a directory.
     PathPrefix = formed("The path of a file, or of a directory with a / behind it, from the root of the work tree.", &form::PATH_PREFIX)
         .max_length(Some(SHORT_TEXT_BYTES_MAX));
+    /// A folder of the work tree.
+    Folder = formed("The path of a folder from the root of the work tree; all of it when empty, or a point.", &form::FOLDER)
+        .max_length(Some(PLACE_BYTES_MAX));
+    /// A file of the work tree.
+    FilePath = formed("The path of a file from the root of the work tree, with / between its parts.", &form::PATH)
+        .max_length(Some(PLACE_BYTES_MAX));
+    /// A symbol's name.
+    SymbolName = formed("The name of a symbol, without an @.", &form::SYMBOL).max_length(Some(PLACE_BYTES_MAX));
     /// A commit's hash.
     CommitHash = formed("A commit's hash: 7 to 64 hexadecimal digits.", form::COMMIT);
     /// A principal's id.
@@ -179,7 +194,7 @@ named! {
     /// What a trajectory came to.
     Ended = one_of("What a trajectory came to.", core::bank::Ended::ALL.iter().map(|ended| ended.as_str()));
     /// What sort of task it was.
-    TaskKind = text("What sort of task it was: 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused.");
+    TaskKind = formed("What sort of task it was: 1 to 64 of a-z 0-9 . _ -. One that holds a secret is refused.", &form::TASK_KIND);
     /// Where a verification comes from.
     VerificationSource = one_of(
         "Where a verification comes from.",
@@ -237,6 +252,8 @@ named! {
         "A decision, a file, a symbol or evidence: decision:SCOPE#ROOT, file:PATH, symbol:NAME@PATH, symbol:NAME or evidence:SCOPE#ID.",
         &form::NODE,
     );
+    /// What code consists of.
+    Place = formed("A file or a symbol: file:PATH, symbol:NAME@PATH or symbol:NAME.", &form::PLACE);
     /// What an anchor leads to.
     Led = formed("What an anchor leads to: decision:SCOPE#ROOT or evidence:SCOPE#ID.", &form::LED);
     /// A text's sort.
@@ -244,6 +261,8 @@ named! {
         .max_length(Some(MEDIA_TYPE_BYTES_MAX));
     /// A text's hash.
     ContentHash = formed("A BLAKE3 hash: 64 hexadecimal digits.", form::HASH);
+    /// A name that is made of what it names.
+    ShortHash = formed("A hash of 16 bytes: 32 hexadecimal digits.", form::SHORT_HASH);
     /// How something stands that an anchor leads to.
     Standing = one_of(
         "How something stands that an anchor leads to: gone is what was erased, or is not there.",

@@ -63,6 +63,9 @@ fn finish(mut document: OpenApi) -> OpenApi {
     with_parts::<schema::Cursor>(&mut schemas);
     with_parts::<schema::PageRows>(&mut schemas);
     with_parts::<schema::EventKinds>(&mut schemas);
+    with_parts::<schema::ScopeInProject>(&mut schemas);
+    with_parts::<schema::FilePath>(&mut schemas);
+    with_parts::<schema::SymbolName>(&mut schemas);
     components.schemas.extend(schemas);
     refer(components);
     components.add_security_scheme(

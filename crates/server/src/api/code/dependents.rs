@@ -32,14 +32,18 @@ const STARTS_MAX: usize = 16;
 #[into_params(parameter_in = Query)]
 pub struct DependentsQuery {
     /// Where the asker stands: the nearest work tree of this scope or of one around it is meant.
+    #[param(value_type = schema::Scope, example = "org/acme/project/api")]
     pub scope: String,
     /// The file or the symbol: `file:PATH`, `symbol:NAME@PATH` or `symbol:NAME`.
+    #[param(value_type = schema::Place, example = "file:src/cart.py")]
     pub of: String,
     /// At most so many, 1 to 10,000; 1,000 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 10_000)]
     pub nodes_max: Option<usize>,
     /// At most so many steps away, 1 to 8; 8 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 8)]
     pub depth_max: Option<u32>,
 }
 
@@ -107,12 +111,12 @@ pub enum CodeRelation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeDependent {
     /// The file or the symbol.
-    #[schema(value_type = schema::Node)]
+    #[schema(value_type = schema::Place)]
     pub node: Node,
     /// Steps between it and what was asked about, from 1.
     pub depth: u32,
     /// What it was reached from.
-    #[schema(value_type = schema::Node)]
+    #[schema(value_type = schema::Place)]
     pub from: Node,
     /// How it depends on that.
     pub relation: CodeRelation,
@@ -156,7 +160,7 @@ pub struct CodeCut {
     /// How many were found, and what depends on them was not looked for.
     pub unfollowed: u64,
     /// The first of them.
-    #[schema(value_type = Vec<schema::Node>)]
+    #[schema(value_type = Vec<schema::Place>)]
     pub first: Vec<Node>,
 }
 
@@ -167,7 +171,7 @@ pub struct CodeDependents {
     #[schema(value_type = schema::Scope)]
     pub scope: Scope,
     /// What was asked about: the file, or each symbol that has the name.
-    #[schema(value_type = Vec<schema::Node>)]
+    #[schema(value_type = Vec<schema::Place>)]
     pub of: Vec<Node>,
     /// What depends on any of them, each once, and not they themselves: the nearest first, and of one depth in the order of their
     /// names.

@@ -26,15 +26,19 @@ const SYMBOLS_TOLD: usize = 100;
 #[into_params(parameter_in = Query)]
 pub struct SymbolsQuery {
     /// Where the asker stands: the nearest work tree of this scope or of one around it is meant.
+    #[param(value_type = schema::Scope, example = "org/acme/project/api")]
     pub scope: String,
     /// Of this file, by its path from the root of the work tree. At least one of `file` and `name` is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::FilePath>, example = "src/cart.py")]
     pub file: Option<String>,
     /// Of this name: the qualified one, such as `Client::read`, or the last part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<schema::SymbolName>)]
     pub name: Option<String>,
     /// At most so many, 1 to 1,000; 100 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 1_000)]
     pub limit: Option<usize>,
 }
 
@@ -77,9 +81,10 @@ impl SymbolsQuery {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeSymbol {
     /// It as decisions name it.
-    #[schema(value_type = schema::Node)]
+    #[schema(value_type = schema::Place)]
     pub node: Node,
     /// Its id, 32 hexadecimal digits: it stays when its body, its signature or the path of its file changes.
+    #[schema(value_type = schema::ShortHash)]
     pub id: String,
     /// What it is: `function`, `method`, `class`, `struct`, `enum`, `union`, `interface`, `type_alias`, `constant`, `variable`,
     /// `module` or `macro`.

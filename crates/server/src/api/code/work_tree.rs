@@ -17,6 +17,7 @@ use crate::code::Seen;
 #[into_params(parameter_in = Query)]
 pub struct WorkTreeQuery {
     /// Where the asker stands: the nearest work tree of this scope or of one around it is meant.
+    #[param(value_type = schema::Scope, example = "org/acme/project/api")]
     pub scope: String,
 }
 

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use sillok_core::event::EventKind;
 use sillok_core::limits::{
     DOMAIN_BYTES_MAX, PRINCIPAL_ID_CHARS_MAX, RELATION_NAME_BYTES_MAX, SEGMENT_CHARS_MAX,
+    TASK_KIND_BYTES_MAX,
 };
 
 /// A name in a scope, which is neither `.` nor `..`.
@@ -39,6 +40,14 @@ fn downward() -> String {
     format!("{part}(?:/{part})*")
 }
 
+/// A symbol's name, which says something.
+const SYMBOL_NAME: &str = r"(?=[^@]*[^\s@])[^@\x00-\x1f\x7f-\x9f]+";
+
+/// A name of small letters, digits and some marks.
+fn plain(bytes_max: usize) -> String {
+    format!("^[a-z0-9._-]{{1,{bytes_max}}}$")
+}
+
 pub(super) static SCOPE: LazyLock<String> = LazyLock::new(|| format!("^{}$", any_scope()));
 
 pub(super) static PREFIX: LazyLock<String> = LazyLock::new(|| format!(r"^(?:\*|{})$", any_scope()));
@@ -51,6 +60,11 @@ pub(super) static TASK: LazyLock<String> = LazyLock::new(|| {
 pub(super) static SHARED: LazyLock<String> =
     LazyLock::new(|| format!("^{}(?:{})?$", org(), inside("project")));
 
+pub(super) static IN_PROJECT: LazyLock<String> = LazyLock::new(|| {
+    let (project, worktree, task) = (inside("project"), inside("worktree"), inside("task"));
+    format!("^{}{project}(?:{worktree}(?:{task})?)?$", org())
+});
+
 pub(super) static RECORD: LazyLock<String> =
     LazyLock::new(|| format!("^{}#[1-9][0-9]{{0,18}}$", any_scope()));
 
@@ -59,14 +73,29 @@ pub(super) static LED: LazyLock<String> =
 
 pub(super) static NODE: LazyLock<String> = LazyLock::new(|| {
     let (scope, path) = (any_scope(), downward());
-    let symbol = r"(?=[^@]*[^\s@])[^@\x00-\x1f\x7f-\x9f]+";
-    format!("^(?:(?:decision|evidence):{scope}#{UUID}|file:{path}|symbol:{symbol}(?:@{path})?)$")
+    format!(
+        "^(?:(?:decision|evidence):{scope}#{UUID}|file:{path}|symbol:{SYMBOL_NAME}(?:@{path})?)$"
+    )
 });
+
+pub(super) static PLACE: LazyLock<String> = LazyLock::new(|| {
+    let path = downward();
+    format!("^(?:file:{path}|symbol:{SYMBOL_NAME}(?:@{path})?)$")
+});
+
+pub(super) static SYMBOL: LazyLock<String> = LazyLock::new(|| format!("^{SYMBOL_NAME}$"));
+
+pub(super) static PATH: LazyLock<String> = LazyLock::new(|| format!("^{}$", downward()));
+
+/// A folder of the work tree, or all of it.
+pub(super) static FOLDER: LazyLock<String> =
+    LazyLock::new(|| format!(r"^(?:\.?/?|{}/?)$", downward()));
 
 pub(super) static PATH_PREFIX: LazyLock<String> = LazyLock::new(|| format!("^{}/?$", downward()));
 
-pub(super) static NAME: LazyLock<String> =
-    LazyLock::new(|| format!("^[a-z0-9._-]{{1,{DOMAIN_BYTES_MAX}}}$"));
+pub(super) static NAME: LazyLock<String> = LazyLock::new(|| plain(DOMAIN_BYTES_MAX));
+
+pub(super) static TASK_KIND: LazyLock<String> = LazyLock::new(|| plain(TASK_KIND_BYTES_MAX));
 
 pub(super) static RELATION: LazyLock<String> = LazyLock::new(|| {
     let further = RELATION_NAME_BYTES_MAX - 1;
@@ -81,6 +110,8 @@ pub(super) const MEDIA_TYPE: &str = "^[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+$";
 pub(super) const COMMIT: &str = "^[0-9a-fA-F]{7,64}$";
 
 pub(super) const HASH: &str = "^[0-9a-f]{64}$";
+
+pub(super) const SHORT_HASH: &str = "^[0-9a-f]{32}$";
 
 /// A line that says something.
 pub(super) const LINE: &str =

@@ -44,6 +44,7 @@ const LINKS: &[Onward] = &[
                 "save_evidence",
                 "put_entry",
                 "declare_relation",
+                "search_patterns",
             ],
             &[("scope", "<scope")],
         )],
@@ -70,6 +71,17 @@ const LINKS: &[Onward] = &[
     (
         "mark_stuck",
         &[(&["clear_stuck", "check_fix"], &[("scope", "<scope")])],
+    ),
+    (
+        "close_task",
+        &[(
+            &["store_trajectory", "archive_task"],
+            &[("scope", "<scope")],
+        )],
+    ),
+    (
+        "store_trajectory",
+        &[(&["search_patterns"], &[("scope", "<scope")])],
     ),
     (
         "save_decision",
@@ -119,6 +131,10 @@ const LINKS: &[Onward] = &[
                 &[("old", ">entry"), ("expected_version", ">version")],
             ),
             (&["report_reuse"], &[("entry", ">entry")]),
+            (
+                &["report_gate"],
+                &[("entry", ">entry"), ("expected_version", ">version")],
+            ),
         ],
     ),
     (

@@ -7,8 +7,8 @@ use sillok_core::scope::{Scope, ScopePrefix};
 
 use super::{PAGE_ROWS, authorize_under, not_found};
 use crate::api::{
-    ArchiveTask, ClearStuck, CloseTask, Cursor, ListQuery, MarkStuck, OpenTask, Page, ScopeQuery,
-    TaskChanged, TaskView,
+    ArchiveTask, ClearStuck, CloseTask, Cursor, MarkStuck, OpenTask, Page, ScopeQuery, TaskChanged,
+    TaskView, UnderListQuery,
 };
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
@@ -96,10 +96,13 @@ pub(super) async fn show(State(app): State<App>, read: Read<ScopeQuery>) -> Repl
 }
 
 /// List the tasks under a scope, or under `*`. A page may be empty and still not be the last.
-#[utoipa::path(get, path = "/v1/tasks", tag = "tasks", operation_id = "list_tasks", params(ListQuery),
+#[utoipa::path(get, path = "/v1/tasks", tag = "tasks", operation_id = "list_tasks", params(UnderListQuery),
     responses((status = 200, description = "A page of tasks.", body = Page<TaskView>)),
     extensions(("x-sillok-access" = json!(["read"]))))]
-pub(super) async fn list(State(app): State<App>, read: Read<ListQuery>) -> Reply<Page<TaskView>> {
+pub(super) async fn list(
+    State(app): State<App>,
+    read: Read<UnderListQuery>,
+) -> Reply<Page<TaskView>> {
     let under: ScopePrefix = read.query.scope.parse()?;
     authorize_under(&read.session.principal, &under)?;
     let after = Cursor::scope(read.query.after.as_deref(), app.generation())?;

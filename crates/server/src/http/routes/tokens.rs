@@ -11,7 +11,7 @@ use sillok_core::scope::{Level, Scope, ScopePrefix};
 use sillok_core::token::{Token, TokenHash, hash_secret};
 
 use super::{authorize_under, not_found};
-use crate::api::{MintToken, Page, RevokeToken, ScopeQuery, TokenMinted, TokenRevoked, TokenView};
+use crate::api::{MintToken, Page, RevokeToken, TokenMinted, TokenRevoked, TokenView, UnderQuery};
 use crate::http::command::Reply;
 use crate::http::extract::{Read, Write};
 use crate::http::{App, Refusal};
@@ -90,10 +90,10 @@ pub(super) async fn revoke(
 }
 
 /// List the tokens under a scope, or under `*`, without their secrets.
-#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", operation_id = "list_tokens", params(ScopeQuery),
+#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", operation_id = "list_tokens", params(UnderQuery),
     responses((status = 200, description = "All tokens.", body = Page<TokenView>)),
     extensions(("x-sillok-access" = json!(["control/manage_tokens"]))))]
-pub(super) async fn list(State(app): State<App>, read: Read<ScopeQuery>) -> Reply<Page<TokenView>> {
+pub(super) async fn list(State(app): State<App>, read: Read<UnderQuery>) -> Reply<Page<TokenView>> {
     let under: ScopePrefix = read.query.scope.parse()?;
     authorize_under(&read.session.principal, &under)?;
     check_manages(&read.session.principal)?;
