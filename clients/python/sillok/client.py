@@ -127,11 +127,14 @@ class Client(Operations):
             while line := self._line(response):
                 name, _, value = line.rstrip("\r\n").partition(":")
                 if name:
-                    event[name] = value.removeprefix(" ")
+                    before = event[name] + "\n" if name == "data" and name in event else ""
+                    event[name] = before + value.removeprefix(" ")
+                    continue
+                if line.startswith(":") and event:
                     continue
                 if event.get("event") == "error":
                     raise refused(json.loads(event["data"]))
-                # One that has an id alone says that nothing that is asked for lies before it.
+                # One that has an id alone says that nothing that is asked for lies before it, and a heartbeat has nothing.
                 asked["cursor"] = event.get("id", asked.get("cursor"))
                 yield json.loads(event["data"]) if "data" in event else None
                 event = {}

@@ -24,7 +24,7 @@ export type Body<P extends Post> = paths[P]["post"] extends {
   : never;
 
 /** What a path is asked by. */
-export type Query<P extends keyof paths> = paths[P]["get"] extends { parameters: { query: infer T } }
+export type Query<P extends keyof paths> = paths[P]["get"] extends { parameters: { query?: infer T } }
   ? T
   : undefined;
 
@@ -90,7 +90,11 @@ export class Client {
   /** Asks by a query. */
   async get<P extends Get>(
     path: P,
-    ...[query, sent]: Query<P> extends undefined ? [undefined?, Sent?] : [Query<P>, Sent?]
+    ...[query, sent]: Query<P> extends undefined
+      ? [undefined?, Sent?]
+      : Partial<Query<P>> extends Query<P>
+        ? [Query<P>?, Sent?]
+        : [Query<P>, Sent?]
   ): Promise<Answer<P, "get">> {
     const init = { params: { query }, parseAs: "stream", ...signalled(sent) };
     const { response } = await this.http.GET(path, init as never);
@@ -145,8 +149,10 @@ export class Client {
         if (event.name === "error") {
           throw refused(JSON.parse(event.data) as Problem);
         }
-        asked.cursor = event.id;
-        // One that has an id alone says that nothing that is asked for lies before it.
+        // One that has an id alone says that nothing that is asked for lies before it, and a heartbeat has nothing.
+        if (event.id !== "") {
+          asked.cursor = event.id;
+        }
         yield event.data === "" ? undefined : (JSON.parse(event.data) as TailItem);
       }
     } catch (error) {

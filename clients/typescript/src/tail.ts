@@ -10,7 +10,7 @@ export interface StreamEvent {
   name: string;
   /** Where the stream goes on behind it; empty when it does not say. */
   id: string;
-  /** What it tells; empty when it only has an id. */
+  /** What it tells; empty when it only has an id, or is a heartbeat. */
   data: string;
 }
 
@@ -40,9 +40,7 @@ export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<
           take(event, line);
           continue;
         }
-        if (event.data !== "" || event.id !== "") {
-          yield event;
-        }
+        yield event;
         event = empty();
       }
     }

@@ -21,7 +21,9 @@ test("events are put together from any pieces", async () => {
     for await (const event of events(stream)) {
       found.push(event);
     }
+    const heartbeat = { name: "", id: "", data: "" };
     assert.deepEqual(found, [
+      heartbeat,
       { name: "", id: "t1", data: '{"a":\n"é"}' },
       { name: "", id: "t2", data: "" },
       { name: "x", id: "", data: "b" },
