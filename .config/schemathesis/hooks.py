@@ -1,12 +1,15 @@
 """What a request needs to be taken and no schema says: what depends on the time, and on what was answered before.
 
-Owns what is put right of the requests that Schemathesis makes to be valid. Those that it makes to be refused stay as they are.
+Owns what is put right of the requests that Schemathesis makes to be valid. Those that it makes to be refused stay as they are,
+but for a line that is too long for HTTP.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
+import urllib.parse
 import uuid
 from typing import Any
 
@@ -16,6 +19,8 @@ from schemathesis import GenerationMode
 CURSORS = ("after", "cursor", "line_after", "versions_after")
 NEXT = ("next", "line_next", "versions_next")
 COMMAND_ID = "Idempotency-Key"
+LINE_BYTES_MAX = 60_000
+"""Bytes of a query. What reads HTTP refuses a line of 64 KiB, before any route sees it."""
 
 given: set[str] = set()
 """Cursors that the server gave out. Their form is its own."""
@@ -49,7 +54,11 @@ def put_right(value: Any) -> Any:
 
 @schemathesis.hook
 def before_call(context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]) -> None:
-    """Puts a request right that is to be taken."""
+    """Puts a request right that is to be taken, and one of either sort on a line that HTTP takes."""
+    if case.query and len(urllib.parse.urlencode(case.query, doseq=True)) > LINE_BYTES_MAX:
+        for name, value in list(case.query.items()):
+            # As many characters, of which each takes three bytes at most.
+            case.query[name] = re.sub(r"[^\x00-\x7f]", "x", value) if isinstance(value, str) else value
     if case.meta is None or case.meta.generation.mode != GenerationMode.POSITIVE:
         return
     if case.headers and COMMAND_ID in case.headers:

@@ -35,7 +35,7 @@ pub struct DependentsQuery {
     #[param(value_type = schema::Scope, example = "org/acme/project/api")]
     pub scope: String,
     /// The file or the symbol: `file:PATH`, `symbol:NAME@PATH` or `symbol:NAME`.
-    #[param(value_type = schema::Place, example = "file:src/cart.py")]
+    #[param(value_type = schema::Place, example = "symbol:total@src/cart.py")]
     pub of: String,
     /// At most so many, 1 to 10,000; 1,000 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
