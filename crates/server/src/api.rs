@@ -30,6 +30,7 @@ mod record;
 mod review;
 pub mod schema;
 mod status;
+mod tail;
 mod task;
 mod token;
 mod verification;
@@ -70,7 +71,7 @@ pub use entry::{
 };
 pub(crate) use erase::backups_before;
 pub use erase::{ContentErased, EraseContent};
-pub use event::{EventView, EventsQuery, TailEvent, TailItem, TailQuery, body_json};
+pub use event::{EventView, EventsQuery, body_json};
 pub use evidence::{
     EvidenceHead, EvidenceListQuery, EvidenceQuery, EvidenceSaved, EvidenceText, EvidenceTextQuery,
     SaveEvidence,
@@ -103,6 +104,7 @@ pub use status::{
     AuditAnswer, AuditDifference, AuditRequest, ChainEnd, ChainsCompared, CheckpointView,
     CompareChains, EmbedderChange, JobView, MaintenanceProgress, MaintenanceRun, StatusView,
 };
+pub use tail::{TailEvent, TailItem, TailQuery};
 pub use task::{ArchiveTask, ClearStuck, CloseTask, MarkStuck, OpenTask, TaskChanged, TaskView};
 pub use token::{MintToken, RevokeToken, TokenMinted, TokenRevoked, TokenView};
 pub use verification::{
