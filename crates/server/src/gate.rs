@@ -95,7 +95,7 @@ pub fn reports(
             let there = there.as_ref()?;
             let is_gone = number < displaced.gone.len();
             let found = match there.checked.verdict {
-                Verdict::Stale if is_gone && there.is_lost => GateFound::Stale,
+                Verdict::Stale if is_gone && there.is_lost => GateFound::Stale {},
                 Verdict::Moved => GateFound::Moved {
                     citations: entry.refreshed(&result.citations, &there.checked),
                 },

@@ -55,8 +55,8 @@ pub struct ReportGate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case", deny_unknown_fields)]
 pub enum GateFound {
-    /// What it rests on is gone.
-    Stale,
+    /// What it rests on is gone. It has no fields, and is no unit, for which serde lets unknown ones pass.
+    Stale {},
     /// The same lies elsewhere.
     Moved {
         /// All that it rests on, in its order, with the places where it lies. What they say is as it was.
@@ -71,7 +71,7 @@ impl ReportGate {
     /// `invalid_*` for what is no task or no citation.
     pub(crate) fn parse(self, entry: EntryId) -> Result<command::GateReport, Error> {
         let found = match self.found {
-            GateFound::Stale => command::GateFound::Stale,
+            GateFound::Stale {} => command::GateFound::Stale,
             GateFound::Moved { citations } => {
                 let citations = citations.into_iter().map(TryInto::try_into);
                 let citations: Result<Vec<_>, Error> = citations.collect();

@@ -213,7 +213,7 @@ fn what_is_so_at_the_main_branch_as_well_is_reported_and_nothing_else() {
     };
     assert_eq!(
         (&gone.entry, &gone.found),
-        (&entry(3).to_string(), &GateFound::Stale)
+        (&entry(3).to_string(), &GateFound::Stale {})
     );
     let citations = vec![
         found.results[1].citations[0].clone(),
